@@ -1,0 +1,3 @@
+"""BERT-class reading in your pocket."""
+
+__version__ = "0.1.0.dev0"

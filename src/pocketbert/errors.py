@@ -1,0 +1,56 @@
+"""The few exceptions of the house: catch `PocketbertError` and you have caught them all.
+
+Every message says what was given, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+
+class PocketbertError(Exception):
+    """Anything that Pocketbert itself refuses to do."""
+
+
+class InputError(PocketbertError, ValueError):
+    """A text, an argument or a data file that cannot be used as it is."""
+
+
+class ConfigError(PocketbertError, ValueError):
+    """A model configuration that is malformed or describes nothing we can build."""
+
+
+class CheckpointError(PocketbertError):
+    """Weights that are missing, malformed, unsafe or do not fit the model."""
+
+
+class TokenizerError(PocketbertError):
+    """A tokenizer file that is missing or malformed."""
+
+
+class HubError(PocketbertError):
+    """A model name that could not be turned into local files."""
+
+
+class TrainingError(PocketbertError):
+    """A training run that cannot start or go on; its last good checkpoint is intact."""
+
+
+class MissingExtraError(PocketbertError, ImportError):
+    """A package of an optional extra is not installed."""
+
+
+def require(module: str, *, extra: str) -> ModuleType:
+    """Import a module of an optional extra, or say exactly how to install it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        missing = error.name or module
+        if missing.split(".")[0] == "pocketbert":
+            raise
+        raise MissingExtraError(
+            f"this needs the package {missing!r}, which is not installed; "
+            f'install it with: pip install "pocketbert[{extra}]"',
+            name=missing,
+        ) from error
