@@ -1,3 +1,75 @@
-"""BERT-class reading in your pocket."""
+"""BERT-class reading in your pocket.
+
+The public names are listed here and imported when first used, so `import pocketbert` costs next to nothing and
+never imports torch, onnxruntime or transformers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pocketbert.errors import (
+        CheckpointError,
+        ConfigError,
+        HubError,
+        InputError,
+        MissingExtraError,
+        PocketbertError,
+        TokenizerError,
+        TrainingError,
+    )
+    from pocketbert.heads import load
+    from pocketbert.model import BertConfig, MobileBertConfig, preset
+    from pocketbert.text.tokenizer import Tokenizer
+    from pocketbert.text.windows import windows
 
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "BertConfig",
+    "CheckpointError",
+    "ConfigError",
+    "HubError",
+    "InputError",
+    "MissingExtraError",
+    "MobileBertConfig",
+    "PocketbertError",
+    "Tokenizer",
+    "TokenizerError",
+    "TrainingError",
+    "__version__",
+    "load",
+    "preset",
+    "windows",
+]
+
+_HOMES = {
+    "BertConfig": "pocketbert.model",
+    "CheckpointError": "pocketbert.errors",
+    "ConfigError": "pocketbert.errors",
+    "HubError": "pocketbert.errors",
+    "InputError": "pocketbert.errors",
+    "MissingExtraError": "pocketbert.errors",
+    "MobileBertConfig": "pocketbert.model",
+    "PocketbertError": "pocketbert.errors",
+    "Tokenizer": "pocketbert.text.tokenizer",
+    "TokenizerError": "pocketbert.errors",
+    "TrainingError": "pocketbert.errors",
+    "load": "pocketbert.heads",
+    "preset": "pocketbert.model",
+    "windows": "pocketbert.text.windows",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pocketbert' has no attribute {name!r}; its names are: {', '.join(__all__)}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value  # the next access no longer comes here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

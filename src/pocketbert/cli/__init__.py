@@ -1,0 +1,85 @@
+"""The command line: `pocketbert VERB …`, one file per verb, each imported only when it is asked for.
+
+Exit status: 0 fine, 1 failed, 2 misused, 3 no answer, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import cast
+
+import click
+
+import pocketbert
+from pocketbert.errors import InputError, PocketbertError
+
+# Verb -> (module that defines `command`, line in the help). The lines stand here, and not only in the verbs'
+# docstrings, so that `--help` imports nothing; a test keeps the two equal.
+VERBS = {
+    "fill": ("pocketbert.cli.fill", "Show the likeliest words for each [MASK] in a text."),
+    "info": ("pocketbert.cli.info", "Show what models are made of: parameters, FLOPs, memory."),
+    "tokens": ("pocketbert.cli.tokens", "Show how a text is cut into tokens."),
+    "vocab": ("pocketbert.cli.vocab", "List, search and count the words of a vocabulary."),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (`sys.argv` if none is given) and return its exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A lone surrogate or a terminal that knows only ASCII must not end a verb half-way.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        status = group.main(arguments, prog_name="pocketbert", standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        return _fail(error, status=2)
+    except PocketbertError as error:
+        return _fail(error, status=1)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort as error:
+        return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
+    except BrokenPipeError:
+        # The reader of our output has left, as `head` does. Python would flush once more at exit and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _fail(error, status=1)
+    return status if isinstance(status, int) else 0
+
+
+class LazyGroup(click.Group):
+    """A group that knows its verbs by name and imports one when it is run."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        return cast(click.Command, import_module(VERBS[name][0]).command)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, VERBS[name][1]) for name in self.list_commands(context)])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    subcommand_metavar="VERB …",
+    epilog="Each verb explains itself: pocketbert VERB --help.",
+)
+@click.version_option(pocketbert.__version__, prog_name="pocketbert", message="%(prog)s %(version)s")
+def group() -> None:
+    """BERT-class reading in your pocket: small encoders to load, look into, train and ship."""
+
+
+def _fail(error: Exception, *, status: int) -> int:
+    click.echo(f"pocketbert: {error}", err=True)
+    return status

@@ -1,0 +1,46 @@
+"""Fixtures for every test: where the real data is, and a wall against the network."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytest_plugins = ["network"] if (ROOT / "tests" / "network.py").exists() else []
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data sets and weights beside the clone; a test that needs it is skipped without it."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "unpack").is_file():
+        pytest.skip(f"real data was not there: no folder 'shared' beside {ROOT.name}/")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def unpacked(shared: Path) -> Callable[[str], Path]:
+    """`unpacked("qa")` is the folder of that data set, unpacked at the first call and kept outside the clone.
+
+    The environment variable POCKETBERT_TEST_DATA names the folder to unpack into, or one that is unpacked already.
+    """
+    fallback = Path(tempfile.gettempdir()) / f"pocketbert-data-{os.getuid()}"
+    cache = Path(os.environ.get("POCKETBERT_TEST_DATA") or fallback)
+
+    def unpack(name: str) -> Path:
+        folder = cache / name
+        if not (folder / ".complete").exists():
+            cache.mkdir(parents=True, exist_ok=True)
+            with (cache / ".lock").open("w") as lock:  # two workers may ask at once
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                subprocess.run([shared / "unpack", cache, name], check=True, capture_output=True, text=True)
+        return folder
+
+    return unpack
