@@ -18,7 +18,7 @@ pytest_plugins = ["network"] if (ROOT / "tests" / "network.py").exists() else []
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real data sets and weights beside the clone; a test that needs it is skipped without it."""
+    """The folder of real data sets and weights beside the clone; tests that need it are skipped without."""
     folder = ROOT.parent / "shared"
     if not (folder / "unpack").is_file():
         pytest.skip(f"real data was not there: no folder 'shared' beside {ROOT.name}/")
@@ -29,7 +29,7 @@ def shared() -> Path:
 def unpacked(shared: Path) -> Callable[[str], Path]:
     """`unpacked("qa")` is the folder of that data set, unpacked at the first call and kept outside the clone.
 
-    The environment variable POCKETBERT_TEST_DATA names the folder to unpack into, or one that is unpacked already.
+    The environment variable POCKETBERT_TEST_DATA names another folder to unpack into, or an unpacked one.
     """
     fallback = Path(tempfile.gettempdir()) / f"pocketbert-data-{os.getuid()}"
     cache = Path(os.environ.get("POCKETBERT_TEST_DATA") or fallback)

@@ -1,7 +1,7 @@
 """BERT-class reading in your pocket.
 
-The public names are listed here and imported when first used, so `import pocketbert` costs next to nothing and
-never imports torch, onnxruntime or transformers.
+The public names are listed here and imported when first used, so that `import pocketbert` costs next to
+nothing and never imports torch, onnxruntime or transformers.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module 'pocketbert' has no attribute {name!r}; its names are: {', '.join(__all__)}")
+        allowed = ", ".join(__all__)
+        raise AttributeError(f"module 'pocketbert' has no attribute {name!r}; its names are: {allowed}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value  # the next access no longer comes here
     return value

@@ -5,6 +5,7 @@ Every message says what was given, what is allowed and what to do.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from types import ModuleType
 
@@ -51,6 +52,34 @@ def require(module: str, *, extra: str) -> ModuleType:
             raise
         raise MissingExtraError(
             f"this needs the package {missing!r}, which is not installed; "
-            f'install it with: pip install "pocketbert[{extra}]"',
+            f"install it with: {install_command(extra)}",
             name=missing,
         ) from error
+
+
+def install_command(extra: str) -> str:
+    """The exact command that adds an extra: to the clone that is running, or to an installed release."""
+    # Imported here because every module of the house imports this one, and nearly none of them fails.
+    import json
+    import shlex
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote
+
+    try:
+        origin = json.loads(distribution("pocketbert").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        origin = {}
+    if "dir_info" not in origin:
+        return f'pip install "pocketbert[{extra}]"'
+    clone = unquote(origin["url"].removeprefix("file://"))
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-c",
+        f"{clone}/constraints.txt",
+        "-e",
+        f"{clone}[{extra}]",
+    ]
+    return shlex.join(pip)

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.Abort as error:
         return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
     except BrokenPipeError:
-        # The reader of our output has left, as `head` does. Python would flush once more at exit and complain.
+        # The reader of our output has left, as `head` does. Python would flush again at exit and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -56,10 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one when it is run."""
 
-    def list_commands(self, context: click.Context) -> list[str]:
+    def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(VERBS)
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in VERBS:
             return None
         return cast(click.Command, import_module(VERBS[name][0]).command)
