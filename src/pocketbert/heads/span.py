@@ -1,0 +1,53 @@
+"""Where an answer starts and where it ends (question answering)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from pocketbert.errors import InputError
+from pocketbert.model import EncoderOutput
+
+
+@dataclass(frozen=True)
+class SpanOutput:
+    start_logits: Tensor  # (B, S)
+    end_logits: Tensor  # (B, S)
+    encoder: EncoderOutput
+    loss: Tensor | None = None
+
+
+class SpanHead(nn.Module):
+    """A start and an end logit for every token; position 0, [CLS], stands for "no answer in this window".
+
+    The loss is the mean of the two cross-entropies. A position at or beyond the sequence's end does not count, as in
+    Hugging Face's models.
+    """
+
+    needs_pooler = False
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, 2)
+
+    def forward(
+        self,
+        output: EncoderOutput,
+        _words: Tensor,
+        *,
+        start_positions: Tensor | None = None,
+        end_positions: Tensor | None = None,
+    ) -> SpanOutput:
+        start_logits, end_logits = self.linear(output.last).unbind(-1)  # (B, S) each
+        if (start_positions is None) != (end_positions is None):
+            raise InputError("give start_positions and end_positions together, or neither")
+        loss = None
+        if start_positions is not None and end_positions is not None:
+            length = start_logits.shape[1]
+            loss = sum(
+                F.cross_entropy(logits, positions.clamp(0, length), ignore_index=length) / 2
+                for logits, positions in ((start_logits, start_positions), (end_logits, end_positions))
+            )
+        return SpanOutput(start_logits, end_logits, output, loss)  # type: ignore[arg-type]

@@ -1,0 +1,71 @@
+"""Ids to feature maps: the encoders of the house and their presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from pocketbert.errors import ConfigError
+from pocketbert.model import bert, mobilebert
+from pocketbert.model.architecture import Architecture, HeadKind
+from pocketbert.model.bert import BertConfig
+from pocketbert.model.config import Config
+from pocketbert.model.encoder import Encoder
+from pocketbert.model.layers import EncoderOutput
+from pocketbert.model.mobilebert import MobileBertConfig
+
+__all__ = [
+    "ARCHITECTURES",
+    "PRESETS",
+    "Architecture",
+    "BertConfig",
+    "Config",
+    "Encoder",
+    "EncoderOutput",
+    "HeadKind",
+    "MobileBertConfig",
+    "architecture",
+    "build_encoder",
+    "preset",
+    "read_config",
+]
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "mobilebert": mobilebert.ARCHITECTURE,
+    "bert": bert.ARCHITECTURE,
+}
+
+PRESETS: dict[str, Config] = {**mobilebert.PRESETS, **bert.PRESETS}
+
+
+def preset(name: str) -> Config:
+    """The configuration that goes by this name."""
+    if name not in PRESETS:
+        near = get_close_matches(name, PRESETS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"there is no preset {name!r}{hint} The presets are {', '.join(PRESETS)}.")
+    return PRESETS[name]
+
+
+def architecture(model_type: object) -> Architecture:
+    """What the house knows of a family, by Hugging Face's name for it."""
+    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
+        raise ConfigError(
+            f"model_type is {model_type!r}; the architectures here are {', '.join(map(repr, ARCHITECTURES))}"
+        )
+    return ARCHITECTURES[model_type]
+
+
+def read_config(data: Mapping[str, Any]) -> Config:
+    """A Hugging Face `config.json`, as the config of the family that it names."""
+    return architecture(data.get("model_type")).config.from_hf(data)
+
+
+def build_encoder(config: Config | str, *, pooler: bool = True) -> Encoder:
+    """An encoder with fresh weights, from a config or a preset's name."""
+    config = preset(config) if isinstance(config, str) else config
+    encoder = architecture(config.model_type).build(replace(config, pruned_heads=()), pooler)
+    encoder.prune_heads(dict(config.pruned_heads))
+    return encoder
