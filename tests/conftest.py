@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-pytest_plugins = ["network"] if (ROOT / "tests" / "network.py").exists() else []
+pytest_plugins = ["network"]
 
 
 @pytest.fixture(scope="session")

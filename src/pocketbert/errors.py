@@ -72,14 +72,5 @@ def install_command(extra: str) -> str:
     if "dir_info" not in origin:
         return f'pip install "pocketbert[{extra}]"'
     clone = unquote(origin["url"].removeprefix("file://"))
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-c",
-        f"{clone}/constraints.txt",
-        "-e",
-        f"{clone}[{extra}]",
-    ]
-    return shlex.join(pip)
+    pip = [sys.executable, "-m", "pip", "install", "-c", f"{clone}/constraints.txt"]
+    return shlex.join([*pip, "-e", f"{clone}[{extra}]"])

@@ -1,0 +1,46 @@
+"""What is installed: the contents of the wheel, and the command that adds a missing extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pocketbert.errors import MissingExtraError, install_command, require
+
+ROOT = Path(__file__).resolve().parent.parent
+OFFLINE = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+
+
+def test_missing_extra_names_the_exact_command() -> None:
+    with pytest.raises(MissingExtraError, match="'nonesuch'") as caught:
+        require("nonesuch.deep", extra="lab")
+    assert install_command("lab") in str(caught.value)
+    assert "[lab]" in install_command("lab")
+    with pytest.raises(ModuleNotFoundError, match=r"pocketbert\.nonesuch"):
+        require("pocketbert.nonesuch", extra="lab")
+
+
+def test_the_command_for_a_missing_extra_installs_this_clone(tmp_path: Path) -> None:
+    """Run as printed, but dry and without dependencies: nothing is fetched, nothing is changed."""
+    command = " ".join([install_command("lab"), "--dry-run", *OFFLINE])
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Would install pocketbert" in done.stdout
+    assert "does not provide the extra" not in done.stderr
+
+
+def test_the_wheel_carries_what_it_must(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", *OFFLINE, "-w", str(tmp_path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("pocketbert-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
+    assert sources <= set(names)
+    assert "pocketbert/py.typed" in names
+    assert any(name.endswith("licenses/NOTICE") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
