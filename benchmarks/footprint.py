@@ -1,0 +1,89 @@
+"""How light is it? Import times beside `import numpy` and, when asked, the size of a base install.
+
+    python benchmarks/footprint.py [--rounds 20] [--measure-install]
+
+Writes results/footprint.json. Every import runs in a fresh interpreter; the rounds are interleaved, so that
+a busy moment of the machine meets all of them alike, and medians are reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from record import record
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = {
+    "python alone": "pass",
+    "import numpy": "import numpy",
+    "import pocketbert": "import pocketbert",
+    "pocketbert --help": "import pocketbert.cli; pocketbert.cli.main(['--help'])",
+    "from pocketbert import Tokenizer": "from pocketbert import Tokenizer",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=20, help="how often each import is timed")
+    parser.add_argument(
+        "--measure-install", action="store_true", help="install into a fresh environment and weigh it"
+    )
+    options = parser.parse_args()
+
+    measured: dict[str, object] = {"import_seconds": import_seconds(options.rounds)}
+    if options.measure_install:
+        measured["base_install"] = base_install()
+    record("footprint", measured)
+    print(json.dumps(measured, sort_keys=True))
+
+
+def import_seconds(rounds: int) -> dict[str, float]:
+    """The median wall time of each case, interpreter start included."""
+    seconds: dict[str, list[float]] = {name: [] for name in CASES}
+    for _ in range(rounds + 1):
+        for name, code in CASES.items():
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+            seconds[name].append(time.perf_counter() - begin)
+    return {
+        name: round(statistics.median(times[1:]), 3) for name, times in seconds.items()
+    }  # the first one warms up
+
+
+def base_install() -> dict[str, object]:
+    """Megabytes (10^6 bytes) of all that `pip install` brings, bytecode included, pip itself not."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder) / "bin" / "python"
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        quiet = ["--quiet", "--disable-pip-version-check"]
+        subprocess.run([python, "-m", "pip", "install", *quiet, ROOT], check=True, stderr=subprocess.DEVNULL)
+        (site,) = Path(folder).glob("lib/python*/site-packages")
+        sizes = {part.name: size(part) for part in site.iterdir() if part.name.split("-")[0] not in OUTSIDE}
+    largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:8]
+    total = sum(sizes.values())
+    return {"megabytes": megabytes(total), "largest": {name: megabytes(sizes[name]) for name in largest}}
+
+
+OUTSIDE = {"pip", "setuptools", "_distutils_hack", "distutils", "pkg_resources"}  # what every environment has
+
+
+def size(path: Path) -> int:
+    files = [path] if path.is_file() else [part for part in path.rglob("*") if part.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+def megabytes(size_in_bytes: int) -> float:
+    return round(size_in_bytes / 1e6, 1)
+
+
+if __name__ == "__main__":
+    main()
