@@ -61,7 +61,8 @@ def ours(theirs: nn.Module, folder: Path | None = None, **options) -> nn.Module:
 def error(expected: Tensor, given: Tensor) -> float:
     """The largest difference, relative to the largest value."""
     assert expected.shape == given.shape, f"{tuple(expected.shape)} against {tuple(given.shape)}"
-    return float((expected - given).abs().max() / expected.abs().max().clamp(min=1e-9))
+    difference = (expected - given).detach().abs().max()
+    return float(difference / expected.detach().abs().max().clamp(min=1e-9))
 
 
 def real(values: Tensor, mask: Tensor) -> Tensor:
@@ -79,7 +80,8 @@ def encoder_error(theirs: nn.Module, encoder: nn.Module, inputs: Batch) -> float
     assert len(expected.hidden_states) == len(given.feature_maps)
     assert len(expected.attentions) == len(given.attentions)
     errors = [
-        error(real(a, mask), real(b, mask)) for a, b in zip(expected.hidden_states, given.feature_maps, strict=True)
+        error(real(a, mask), real(b, mask))
+        for a, b in zip(expected.hidden_states, given.feature_maps, strict=True)
     ]
     errors += [
         error(real(a.transpose(1, 2), mask), real(b.transpose(1, 2), mask))
@@ -89,7 +91,3 @@ def encoder_error(theirs: nn.Module, encoder: nn.Module, inputs: Batch) -> float
     if getattr(expected, "pooler_output", None) is not None and given.pooled is not None:
         errors.append(error(expected.pooler_output, given.pooled))
     return max(errors)
-
-
-def parameters_of(module: nn.Module) -> list[str]:
-    return [name for name, _ in module.named_parameters()]

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 import parity
-from pocketbert.heads import load
+from pocketbert.heads import load, save
 from pocketbert.model import build_encoder
 
 TINY = {
@@ -60,7 +60,9 @@ def test_same_numbers_as_transformers(name: str) -> None:
     assert parity.encoder_error(theirs, encoder, parity.batch()) < parity.TOLERANCE
 
 
-@pytest.mark.parametrize("name", ["mobilebert with pooler", "mobilebert-tiny", "mobilebert-without-opt", "bert"])
+@pytest.mark.parametrize(
+    "name", ["mobilebert with pooler", "mobilebert-tiny", "mobilebert-without-opt", "bert"]
+)
 def test_every_weight_matters(name: str) -> None:
     """Nudge one weight tensor after the other: the comparison must notice each."""
     theirs = oracle(name)
@@ -90,7 +92,7 @@ def test_every_weight_matters(name: str) -> None:
 def test_saved_here_loads_there(name: str, tmp_path) -> None:
     theirs = oracle(name)
     encoder = reference(parity.ours(theirs))
-    encoder.save(tmp_path)
+    save(encoder, tmp_path)
     again, notes = transformers.AutoModel.from_pretrained(
         tmp_path, attn_implementation="eager", output_loading_info=True
     )
@@ -112,7 +114,10 @@ def test_word_vectors_positions_and_head_mask_in(name: str) -> None:
         )
         given = encoder(inputs_embeds=vectors, attention_mask=inputs.attention_mask, position_ids=positions)
     mask = inputs.attention_mask
-    assert parity.error(parity.real(expected.last_hidden_state, mask), parity.real(given.last, mask)) < parity.TOLERANCE
+    assert (
+        parity.error(parity.real(expected.last_hidden_state, mask), parity.real(given.last, mask))
+        < parity.TOLERANCE
+    )
 
 
 def test_reference_padding_is_a_config_switch(tmp_path) -> None:
@@ -123,5 +128,5 @@ def test_reference_padding_is_a_config_switch(tmp_path) -> None:
     copy = build_encoder(replace(encoder.config, trigram_padding="reference"))
     copy.load_state_dict(encoder.state_dict())
     assert parity.encoder_error(theirs, copy.eval(), inputs) < parity.TOLERANCE
-    copy.save(tmp_path)
+    save(copy, tmp_path)
     assert load(tmp_path).config.trigram_padding == "reference"

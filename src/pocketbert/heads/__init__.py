@@ -1,0 +1,43 @@
+"""Feature maps to answers: heads, models with a head, and the folders they live in."""
+
+from __future__ import annotations
+
+from pocketbert.heads.classify import ChoiceHead, ClassificationHead, ClassificationOutput, Problem
+from pocketbert.heads.folder import LoadReport, load, save
+from pocketbert.heads.masked_lm import MaskedLMHead, MaskedLMOutput
+from pocketbert.heads.model import Model, build
+from pocketbert.heads.next_sentence import (
+    NextSentenceHead,
+    NextSentenceOutput,
+    PreTrainingHead,
+    PreTrainingOutput,
+)
+from pocketbert.heads.pooling import Pooling, PoolingHead, SentenceOutput, pool
+from pocketbert.heads.span import SpanHead, SpanOutput
+from pocketbert.heads.tags import TagHead, TagOutput
+
+__all__ = [
+    "ChoiceHead",
+    "ClassificationHead",
+    "ClassificationOutput",
+    "LoadReport",
+    "MaskedLMHead",
+    "MaskedLMOutput",
+    "Model",
+    "NextSentenceHead",
+    "NextSentenceOutput",
+    "Pooling",
+    "PoolingHead",
+    "PreTrainingHead",
+    "PreTrainingOutput",
+    "Problem",
+    "SentenceOutput",
+    "SpanHead",
+    "SpanOutput",
+    "TagHead",
+    "TagOutput",
+    "build",
+    "load",
+    "pool",
+    "save",
+]

@@ -36,7 +36,9 @@ class ClassificationHead(nn.Module):
         self.linear = nn.Linear(width, labels)
         self.problem = problem
 
-    def forward(self, output: EncoderOutput, _words: Tensor, *, labels: Tensor | None = None) -> ClassificationOutput:
+    def forward(
+        self, output: EncoderOutput, _words: Tensor, *, labels: Tensor | None = None
+    ) -> ClassificationOutput:
         logits = self.linear(self.dropout(pooled_of(output)))  # (B, labels)
         return ClassificationOutput(logits, output, None if labels is None else self.loss(logits, labels))
 
@@ -62,7 +64,9 @@ class ChoiceHead(nn.Module):
         self, output: EncoderOutput, _words: Tensor, *, choices: int, labels: Tensor | None = None
     ) -> ClassificationOutput:
         logits = self.linear(self.dropout(pooled_of(output))).view(-1, choices)
-        return ClassificationOutput(logits, output, None if labels is None else F.cross_entropy(logits, labels))
+        return ClassificationOutput(
+            logits, output, None if labels is None else F.cross_entropy(logits, labels)
+        )
 
 
 def pooled_of(output: EncoderOutput) -> Tensor:

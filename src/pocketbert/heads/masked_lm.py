@@ -32,7 +32,9 @@ class MaskedLMHead(nn.Module):
 
     needs_pooler = False
 
-    def __init__(self, width: int, embedding_width: int, vocabulary: int, activation: Activation, eps: float) -> None:
+    def __init__(
+        self, width: int, embedding_width: int, vocabulary: int, activation: Activation, eps: float
+    ) -> None:
         super().__init__()
         self.transform = nn.Linear(width, width)
         self.norm = nn.LayerNorm(width, eps=eps)
@@ -42,7 +44,12 @@ class MaskedLMHead(nn.Module):
         self.extra = nn.Parameter(torch.randn(missing, vocabulary) * 0.02) if missing else None
 
     def forward(
-        self, output: EncoderOutput, words: Tensor, *, labels: Tensor | None = None, positions: Tensor | None = None
+        self,
+        output: EncoderOutput,
+        words: Tensor,
+        *,
+        labels: Tensor | None = None,
+        positions: Tensor | None = None,
     ) -> MaskedLMOutput:
         """`positions` (B, P) computes logits only there. `labels` has -100 where nothing is to be guessed."""
         x = output.last

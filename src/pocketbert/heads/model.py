@@ -19,17 +19,19 @@ from pocketbert.model.layers import initialise
 
 
 class Model(nn.Module):
-    """`encoder` and `head`, and what the head is for.
+    """`encoder` and `head`, and which of the known heads it is (none for one without weights to save).
 
     Calling it takes what the encoder takes, and the head's labels by name; what comes back is the head's output, with
     the loss where labels were given.
     """
 
-    def __init__(self, encoder: Encoder, head: nn.Module, kind: HeadKind, labels: Sequence[str] = ()) -> None:
+    def __init__(
+        self, encoder: Encoder, head: nn.Module, kind: HeadKind | None = None, labels: Sequence[str] = ()
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = head
-        self.kind: HeadKind = kind
+        self.kind: HeadKind | None = kind
         self.labels = tuple(labels)
 
     @property

@@ -36,7 +36,9 @@ class NextSentenceHead(nn.Module):
         super().__init__()
         self.linear = nn.Linear(width, 2)
 
-    def forward(self, output: EncoderOutput, _words: Tensor, *, labels: Tensor | None = None) -> NextSentenceOutput:
+    def forward(
+        self, output: EncoderOutput, _words: Tensor, *, labels: Tensor | None = None
+    ) -> NextSentenceOutput:
         logits = self.linear(pooled_of(output))
         return NextSentenceOutput(logits, output, None if labels is None else F.cross_entropy(logits, labels))
 
@@ -63,7 +65,9 @@ class PreTrainingHead(nn.Module):
         guessed = self.masked_lm(output, words, labels=labels, positions=positions)
         followed = self.next_sentence(output, words, labels=next_sentence_labels)
         losses = [loss for loss in (guessed.loss, followed.loss) if loss is not None]
-        return PreTrainingOutput(guessed.logits, followed.logits, output, sum(losses[1:], losses[0]) if losses else None)
+        return PreTrainingOutput(
+            guessed.logits, followed.logits, output, sum(losses[1:], losses[0]) if losses else None
+        )
 
     def resize_vocabulary(self, size: int) -> None:
         self.masked_lm.resize_vocabulary(size)

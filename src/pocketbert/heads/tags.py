@@ -29,4 +29,8 @@ class TagHead(nn.Module):
 
     def forward(self, output: EncoderOutput, _words: Tensor, *, labels: Tensor | None = None) -> TagOutput:
         logits = self.linear(self.dropout(output.last))
-        return TagOutput(logits, output, None if labels is None else F.cross_entropy(logits.flatten(0, 1), labels.flatten()))
+        return TagOutput(
+            logits,
+            output,
+            None if labels is None else F.cross_entropy(logits.flatten(0, 1), labels.flatten()),
+        )

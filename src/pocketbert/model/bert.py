@@ -50,7 +50,9 @@ class Embeddings(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, words: Tensor, _mask: Tensor, segments: Tensor | None, positions: Tensor | None) -> Tensor:
+    def forward(
+        self, words: Tensor, _mask: Tensor, segments: Tensor | None, positions: Tensor | None
+    ) -> Tensor:
         length = words.shape[1]
         x = words + (self.position.weight[:length] if positions is None else self.position(positions))
         x = x + (self.segment.weight[0] if segments is None else self.segment(segments))
@@ -73,14 +75,18 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
-        self, x: Tensor, bias: Tensor | None, head_mask: Tensor | None, want_map: bool  # noqa: FBT001
+        self,
+        x: Tensor,
+        bias: Tensor | None,
+        head_mask: Tensor | None,
+        want_map: bool,
     ) -> tuple[Tensor, Tensor | None]:
         attended, attention_map = self.attention(x, x, bias, head_mask, want_map=want_map)
         x = self.attention_norm(self.dropout(attended) + x)
         return self.feed_forward_norm(self.dropout(self.feed_forward(x)) + x), attention_map  # (B, S, W)
 
 
-def build(config: BertConfig, pooler: bool) -> Encoder:  # noqa: FBT001
+def build(config: BertConfig, pooler: bool) -> Encoder:
     encoder = Encoder(
         config,
         Embeddings(config),
@@ -111,7 +117,9 @@ def names(config: BertConfig) -> dict[str, str]:
         "feed_forward_norm": "output.LayerNorm",
     }
     for number in range(config.num_hidden_layers):
-        table |= {f"blocks.{number}.{ours}": f"encoder.layer.{number}.{theirs}" for ours, theirs in block.items()}
+        table |= {
+            f"blocks.{number}.{ours}": f"encoder.layer.{number}.{theirs}" for ours, theirs in block.items()
+        }
     return table
 
 
@@ -133,7 +141,9 @@ HEADS: dict[HeadKind, dict[str, str]] = {
     "choice": {"linear": "classifier"},
 }
 
-ARCHITECTURE = Architecture(config=BertConfig, build=build, names=names, base="bert", classes="Bert", heads=HEADS)
+ARCHITECTURE = Architecture(
+    config=BertConfig, build=build, names=names, base="bert", classes="Bert", heads=HEADS
+)
 
 PRESETS = {
     "bert-base": BertConfig(),

@@ -34,13 +34,22 @@ class Config:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name.endswith(("_size", "_layers", "_heads", "_networks", "_embeddings")) and isinstance(value, int):
+            if field.name.endswith(("_size", "_layers", "_heads", "_networks", "_embeddings")) and isinstance(
+                value, int
+            ):
                 self._check(value >= 1, field.name, value, "a whole number of 1 or more")
             if field.name.endswith("_prob"):
-                self._check(0.0 <= value < 1.0, field.name, value, "a probability from 0 up to, not including, 1")
-        self._check(0 <= self.pad_token_id < self.vocab_size, "pad_token_id", self.pad_token_id, "an id of the vocabulary")
+                self._check(
+                    0.0 <= value < 1.0, field.name, value, "a probability from 0 up to, not including, 1"
+                )
+        self._check(
+            0 <= self.pad_token_id < self.vocab_size,
+            "pad_token_id",
+            self.pad_token_id,
+            "an id of the vocabulary",
+        )
 
-    def _check(self, ok: bool, name: str, value: object, allowed: str) -> None:  # noqa: FBT001
+    def _check(self, ok: bool, name: str, value: object, allowed: str) -> None:
         if not ok:
             raise ConfigError(f"{type(self).__name__}: {name} is {value!r}; it must be {allowed}")
 
@@ -88,6 +97,10 @@ def _typed(owner: str, name: str, value: Any, kind: Any) -> Any:
 
 def _read_pruned(data: Any) -> tuple[tuple[int, tuple[int, ...]], ...]:
     try:
-        return tuple(sorted((int(block), tuple(sorted(int(head) for head in heads))) for block, heads in data.items()))
+        return tuple(
+            sorted((int(block), tuple(sorted(int(head) for head in heads))) for block, heads in data.items())
+        )
     except (AttributeError, TypeError, ValueError):
-        raise ConfigError(f"pruned_heads is {data!r}; it must map a block's number to a list of head numbers") from None
+        raise ConfigError(
+            f"pruned_heads is {data!r}; it must map a block's number to a list of head numbers"
+        ) from None

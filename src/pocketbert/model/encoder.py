@@ -22,7 +22,9 @@ class Encoder(nn.Module):
     to trade time for memory in training.
     """
 
-    def __init__(self, config: Config, embeddings: nn.Module, blocks: Iterable[nn.Module], pooler: nn.Module | None) -> None:
+    def __init__(
+        self, config: Config, embeddings: nn.Module, blocks: Iterable[nn.Module], pooler: nn.Module | None
+    ) -> None:
         super().__init__()
         self.config = config
         self.embeddings = embeddings
@@ -82,12 +84,16 @@ class Encoder(nn.Module):
         if isinstance(heads, Tensor):
             wanted = (len(self.blocks), self.config.num_attention_heads)
             if tuple(heads.shape) != wanted:
-                raise InputError(f"a head mask to prune by has the shape {wanted} (blocks, heads), not {tuple(heads.shape)}")
+                raise InputError(
+                    f"a head mask to prune by has the shape {wanted} (blocks, heads), not {tuple(heads.shape)}"
+                )
             heads = {block: (row == 0).nonzero().flatten().tolist() for block, row in enumerate(heads)}
         pruned = dict(self.config.pruned_heads)
         for block, chosen in heads.items():
             gone = sorted(set(chosen))
-            if not 0 <= block < len(self.blocks) or any(not 0 <= head < self.config.num_attention_heads for head in gone):
+            if not 0 <= block < len(self.blocks) or any(
+                not 0 <= head < self.config.num_attention_heads for head in gone
+            ):
                 raise InputError(
                     f"cannot prune heads {gone} of block {block}: there are blocks 0 to {len(self.blocks) - 1} "
                     f"with heads 0 to {self.config.num_attention_heads - 1}"
@@ -100,7 +106,7 @@ class Encoder(nn.Module):
     def resize_vocabulary(self, size: int) -> None:
         """Grow or shrink the word table; new rows start as the mean of the old ones."""
         self.embeddings.word.weight = nn.Parameter(resized(self.word_table, size))  # type: ignore[union-attr]
-        self.embeddings.word.num_embeddings = size  # type: ignore[union-attr,assignment]
+        self.embeddings.word.num_embeddings = size  # type: ignore[union-attr]
         self.config = replace(self.config, vocab_size=size)
 
     def _words(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
@@ -116,11 +122,13 @@ class Encoder(nn.Module):
             return inputs_embeds
         assert input_ids is not None  # noqa: S101 -- for the type checker; the check above saw to it
         if input_ids.dim() != 2 or input_ids.shape[1] == 0:
-            raise InputError(f"input_ids must have the shape (batch, length) with a length of 1 or more, not {tuple(input_ids.shape)}")
+            raise InputError(
+                f"input_ids must have the shape (batch, length), length of 1 or more, not {tuple(input_ids.shape)}"
+            )
         if input_ids.is_floating_point():
             raise InputError(f"input_ids must be integers, not {input_ids.dtype}")
         try:
-            words: Tensor = self.embeddings.word(input_ids)  # type: ignore[union-attr,operator]
+            words: Tensor = self.embeddings.word(input_ids)  # type: ignore[operator]
         except IndexError:
             raise InputError(
                 f"input_ids hold {int(input_ids.min())} to {int(input_ids.max())}, but this vocabulary has ids 0 to "
@@ -139,7 +147,9 @@ class Encoder(nn.Module):
         if attention_mask is None:
             return torch.ones(shape, dtype=torch.long, device=words.device)
         if attention_mask.shape != shape:
-            raise InputError(f"attention_mask must have the shape {tuple(shape)} of the input, not {tuple(attention_mask.shape)}")
+            raise InputError(
+                f"attention_mask must have the shape {tuple(shape)} of the input, not {tuple(attention_mask.shape)}"
+            )
         return attention_mask
 
     def _head_scales(self, head_mask: Tensor | None, x: Tensor) -> list[Tensor | None]:

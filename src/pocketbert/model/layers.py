@@ -88,7 +88,13 @@ class SelfAttention(nn.Module):
     """
 
     def __init__(
-        self, width: int, heads: int, *, query_width: int | None = None, value_width: int | None = None, dropout: float
+        self,
+        width: int,
+        heads: int,
+        *,
+        query_width: int | None = None,
+        value_width: int | None = None,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.head_size = width // heads
@@ -135,14 +141,11 @@ class SelfAttention(nn.Module):
         kept = tuple(head for head in self.kept_heads if head not in set(heads))
         if not kept:
             raise InputError(
-                f"pruning heads {sorted(set(heads))} would leave a layer without any of its {len(self.kept_heads)} heads; "
-                "keep at least one"
+                f"pruning heads {sorted(set(heads))} would leave a layer without a head; "
+                f"keep at least one of its {len(self.kept_heads)}"
             )
         rows = torch.cat(
-            [
-                torch.arange(self.head_size) + self.kept_heads.index(head) * self.head_size
-                for head in kept
-            ]
+            [torch.arange(self.head_size) + self.kept_heads.index(head) * self.head_size for head in kept]
         )
         for linear in (self.query, self.key, self.value):
             linear.weight = nn.Parameter(linear.weight.detach()[rows].clone())

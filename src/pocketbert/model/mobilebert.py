@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from pocketbert.errors import ConfigError
-from pocketbert.model.architecture import Architecture, HeadKind
-from pocketbert.model.bert import HEADS as BERT_HEADS
+from pocketbert.model.architecture import Architecture
+from pocketbert.model.bert import HEADS
 from pocketbert.model.config import Config
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import (
@@ -72,7 +72,7 @@ class MobileBertConfig(Config):
     def from_hf(cls, data: Mapping[str, Any]) -> MobileBertConfig:
         if data.get("use_bottleneck") is False:
             raise ConfigError(
-                "MobileBertConfig: use_bottleneck is false; a MobileBERT without bottlenecks is a BERT, use model_type 'bert'"
+                "MobileBertConfig: use_bottleneck is false; without bottlenecks it is a BERT, use model_type 'bert'"
             )
         own = dict(data)
         own.setdefault("classifier_activation", True)  # what transformers assumes when the file is silent
@@ -107,7 +107,9 @@ class Embeddings(nn.Module):
         self.trigram = config.trigram_input
         self.mask_padding = config.trigram_padding == "masked"
 
-    def forward(self, words: Tensor, mask: Tensor, segments: Tensor | None, positions: Tensor | None) -> Tensor:
+    def forward(
+        self, words: Tensor, mask: Tensor, segments: Tensor | None, positions: Tensor | None
+    ) -> Tensor:
         if self.trigram:
             if self.mask_padding:
                 words = words * mask.unsqueeze(-1).to(words.dtype)
@@ -164,7 +166,11 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
-        self, feature_map: Tensor, bias: Tensor | None, head_mask: Tensor | None, want_map: bool  # noqa: FBT001
+        self,
+        feature_map: Tensor,
+        bias: Tensor | None,
+        head_mask: Tensor | None,
+        want_map: bool,
     ) -> tuple[Tensor, Tensor | None]:
         x = self.bottleneck(feature_map)  # (B, S, N)
         query_input = value_input = x if self.attention_input == "bottleneck" else feature_map
@@ -177,7 +183,7 @@ class Block(nn.Module):
         return self.output_norm(self.dropout(self.output(x)) + feature_map), attention_map  # (B, S, W)
 
 
-def build(config: MobileBertConfig, pooler: bool) -> Encoder:  # noqa: FBT001
+def build(config: MobileBertConfig, pooler: bool) -> Encoder:
     encoder = Encoder(
         config,
         Embeddings(config),
@@ -218,13 +224,11 @@ def names(config: MobileBertConfig) -> dict[str, str]:
         block[f"feed_forward.{index}.down"] = f"{theirs}output.dense"
         block[f"feed_forward_norm.{index}"] = f"{theirs}output.LayerNorm"
     for number in range(config.num_hidden_layers):
-        table |= {f"blocks.{number}.{ours}": f"encoder.layer.{number}.{theirs}" for ours, theirs in block.items()}
+        table |= {
+            f"blocks.{number}.{ours}": f"encoder.layer.{number}.{theirs}" for ours, theirs in block.items()
+        }
     return table
 
-
-HEADS: dict[HeadKind, dict[str, str]] = BERT_HEADS | {
-    "next-sentence": {"linear": "cls"},  # transformers' own irregularity
-}
 
 ARCHITECTURE = Architecture(
     config=MobileBertConfig, build=build, names=names, base="mobilebert", classes="MobileBert", heads=HEADS

@@ -1,0 +1,234 @@
+"""Model folders in and out: config.json and safetensors, strict both ways.
+
+A folder is read under Hugging Face's names and held under ours. What is missing or unknown is an error that lists it;
+what the folder has for another head is left unused, and a head that the folder lacks is new: both are said.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from pocketbert import checkpoint, hub
+from pocketbert.checkpoint import NameTable
+from pocketbert.errors import CheckpointError, ConfigError, InputError
+from pocketbert.heads.classify import ClassificationHead, Problem
+from pocketbert.heads.model import Model, build
+from pocketbert.model import Architecture, Config, Encoder, HeadKind, architecture, build_encoder, read_config
+
+logger = logging.getLogger("pocketbert")
+
+# What transformers calls a model with this head, after the family's name.
+CLASSES: dict[HeadKind, str] = {
+    "masked-lm": "ForMaskedLM",
+    "next-sentence": "ForNextSentencePrediction",
+    "pretraining": "ForPreTraining",
+    "classification": "ForSequenceClassification",
+    "tags": "ForTokenClassification",
+    "question-answering": "ForQuestionAnswering",
+    "choice": "ForMultipleChoice",
+}
+PROBLEMS: dict[Problem, str] = {
+    "single": "single_label_classification",
+    "multi": "multi_label_classification",
+    "regression": "regression",
+}
+# Copies of tied weights that some files carry: ours are tied by construction.
+TIED = {"cls.predictions.decoder.weight": "embeddings.word.weight", "cls.predictions.decoder.bias": "bias"}
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a folder did not hold, what was left unused, and which revision of the hub it was."""
+
+    new: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    revision: str | None = None
+
+
+def load(
+    name_or_folder: str | Path,
+    *,
+    head: HeadKind | Literal["auto", "none"] = "auto",
+    labels: Sequence[str] | int | None = None,
+    problem: Problem | None = None,
+    revision: str | None = None,
+) -> Any:
+    """Load a model folder, or a model of the hub by its name, into an `Encoder` or a `Model` with its head.
+
+    `head="auto"` takes the head that the folder was saved with; `"none"` the encoder alone; a head's name puts that
+    head on, with fresh weights where the folder has none. The result's `report` says what was new or unused.
+    """
+    if head not in (*get_args(HeadKind), "auto", "none"):
+        allowed = ", ".join(map(repr, ("auto", "none", *get_args(HeadKind))))
+        raise InputError(f"head is {head!r}; it must be one of {allowed}")
+    resolved = hub.resolve(name_or_folder, revision=revision)
+    data = checkpoint.read_json(resolved.folder / "config.json")
+    config = read_config(data)
+    family = architecture(config.model_type)
+    saved = saved_head(data, family)
+    kind: HeadKind | None = saved if head == "auto" else None if head == "none" else head
+    held = _sort(checkpoint.read_tensors(resolved.folder), family, config, saved or kind)
+    if kind is None:
+        model: Model | Encoder = build_encoder(config)
+    else:
+        model = build(config, kind, **_label_arguments(data if kind == saved else {}, labels, problem))
+    new, unused = _fill(model, kind, saved or kind, held)
+    model.report = LoadReport(new, unused, resolved.revision)  # type: ignore[assignment]
+    if new:
+        logger.warning(
+            "%s has no weights for %s: they are new and want training", name_or_folder, ", ".join(new)
+        )
+    return model
+
+
+def save(model: Model | Encoder, folder: str | Path) -> None:
+    """Write a model folder that Hugging Face's own classes load with nothing missing and nothing left over."""
+    folder = Path(folder)
+    family = architecture(model.config.model_type)
+    encoder = model if isinstance(model, Encoder) else model.encoder
+    tensors = _renamed(NameTable(family.names(model.config)), encoder)
+    data = model.config.to_hf() | {"dtype": "float32", "tie_word_embeddings": True}
+    if isinstance(model, Encoder) or model.kind is None:
+        data["architectures"] = [f"{family.classes}Model"]
+    else:
+        data["architectures"] = [f"{family.classes}{CLASSES[model.kind]}"]
+        data |= _label_data(model)
+        tensors = {f"{family.base}.{name}": value for name, value in tensors.items()}
+        tensors |= _renamed(NameTable(family.heads[model.kind]), model.head)
+    checkpoint.write_tensors(folder, tensors)
+    checkpoint.write_json(folder / "config.json", data)
+
+
+def saved_head(data: Mapping[str, Any], family: Architecture) -> HeadKind | None:
+    """The head that a config.json's `architectures` names; none for a bare encoder."""
+    classes = data.get("architectures") or [f"{family.classes}Model"]
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise ConfigError(f"config.json: architectures is {classes!r}; it must be a list of class names")
+    return next((kind for kind, suffix in CLASSES.items() if classes[0].endswith(suffix)), None)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a file holds, under our names: the encoder, the saved head, and the names of other heads' weights."""
+
+    encoder: dict[str, Tensor]
+    head: dict[str, Tensor]
+    others: tuple[str, ...]
+
+
+def _sort(tensors: dict[str, Tensor], family: Architecture, config: Config, saved: HeadKind | None) -> _Held:
+    prefix = f"{family.base}."
+    has_prefix = any(name.startswith(prefix) for name in tensors)  # a bare encoder is saved without it
+    body = {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix) or not has_prefix
+    }
+    rest = {name: value for name, value in tensors.items() if has_prefix and not name.startswith(prefix)}
+    encoder, foreign = _split(NameTable(family.names(config)), body)
+    head, rest = _split(NameTable(family.heads[saved] if saved else {}), rest | foreign)
+    for name in [name for name in TIED if name in rest]:
+        copy = rest.pop(name)
+        original = encoder.get(TIED[name], head.get(TIED[name], head.get(f"masked_lm.{TIED[name]}")))
+        if original is not None and not torch.equal(original, copy):
+            raise CheckpointError(
+                f"{name} is not equal to the weights it is tied to; untied masked-LM heads are not supported"
+            )
+    others: set[str] = set()
+    for table in family.heads.values():
+        others |= set(NameTable(table).to_ours(rest)[0])
+    unknown = sorted(set(rest) - others)
+    if unknown:
+        shown = ", ".join(unknown[:20]) + (f" and {len(unknown) - 20} more" if len(unknown) > 20 else "")
+        raise CheckpointError(f"the weights hold names that no {family.classes} model has: {shown}")
+    return _Held(encoder, head, tuple(sorted(others)))
+
+
+def _split(table: NameTable, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The tensors that a table knows, under our names, and the others as they are."""
+    mapped, unknown = table.to_ours(tensors)
+    return {ours: tensors[theirs] for theirs, ours in mapped.items()}, {
+        name: tensors[name] for name in unknown
+    }
+
+
+def _fill(
+    model: Model | Encoder, kind: HeadKind | None, saved: HeadKind | None, held: _Held
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Put the weights into place; returns the parts that are new and the names that were left unused."""
+    encoder = model if isinstance(model, Encoder) else model.encoder
+    weights, unused, new = dict(held.encoder), list(held.others), []
+    own = {name for name, _ in encoder.named_parameters() if name.startswith("pooler.")}
+    given = {name for name in weights if name.startswith("pooler.")}
+    if own and not given:
+        if isinstance(model, Encoder):
+            encoder.pooler = None
+        else:
+            new.append("the pooler")
+            weights |= {name: encoder.get_parameter(name).detach() for name in own}
+    for name in given - own:
+        del weights[name]
+        unused.append(name)
+    checkpoint.fill(encoder, weights)
+    head_weights = _for_head(held.head, saved, kind)
+    if held.head and not head_weights:
+        unused += [f"head.{name}" for name in held.head]
+    if isinstance(model, Model):
+        if head_weights:
+            checkpoint.fill(model.head, head_weights)
+        else:
+            new.append(f"the {kind} head")
+    return tuple(new), tuple(sorted(unused))
+
+
+def _for_head(weights: dict[str, Tensor], saved: HeadKind | None, kind: HeadKind | None) -> dict[str, Tensor]:
+    """A saved head's weights for the head that is wanted: its own, or its part of the pre-training heads."""
+    if saved == kind:
+        return weights
+    part = {"masked-lm": "masked_lm.", "next-sentence": "next_sentence."}.get(kind or "")
+    if saved != "pretraining" or part is None:
+        return {}
+    return {name.removeprefix(part): value for name, value in weights.items() if name.startswith(part)}
+
+
+def _renamed(table: NameTable, module: nn.Module) -> dict[str, Tensor]:
+    tensors = {name: parameter.detach() for name, parameter in module.named_parameters()}
+    return {theirs: tensors[ours] for ours, theirs in table.to_theirs(tensors).items()}
+
+
+def _label_arguments(
+    data: Mapping[str, Any], labels: Sequence[str] | int | None, problem: Problem | None
+) -> dict[str, Any]:
+    """Label names and the kind of problem: what the caller says, else what config.json says."""
+    named = data.get("id2label", {"0": "LABEL_0", "1": "LABEL_1"})
+    try:
+        saved_labels = [named[str(number)] for number in range(len(named))]
+    except (KeyError, TypeError):
+        raise ConfigError(
+            f"config.json: id2label is {named!r}; it must map '0', '1', … to label names"
+        ) from None
+    saved_problem = next(
+        (ours for ours, theirs in PROBLEMS.items() if data.get("problem_type") == theirs), None
+    )
+    if saved_problem is None:  # transformers: a single label without a problem type is a regression
+        saved_problem = "regression" if len(saved_labels) == 1 else "single"
+    return {"labels": saved_labels if labels is None else labels, "problem": problem or saved_problem}
+
+
+def _label_data(model: Model) -> dict[str, Any]:
+    if not model.labels:
+        return {}
+    data: dict[str, Any] = {
+        "id2label": {str(number): label for number, label in enumerate(model.labels)},
+        "label2id": {label: number for number, label in enumerate(model.labels)},
+    }
+    if isinstance(model.head, ClassificationHead):
+        data["problem_type"] = PROBLEMS[model.head.problem]
+    return data
