@@ -1,0 +1,145 @@
+"""A recipe on the command line: its settings class becomes the options, the help and the TOML keys.
+
+A recipe file ends with the two lines that let its owner run it:
+
+    if __name__ == "__main__":
+        raise SystemExit(main(__file__, Settings, run))
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pocketbert.errors import InputError, PocketbertError
+from pocketbert.train.catalogue import describe, docstring, presets_of
+from pocketbert.train.fields import Field, fields_of, resolve, shown
+
+INTERRUPTED = 130
+_ASSIGNMENT = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.DOTALL)
+
+
+def main(
+    file: str | Path, settings_class: type, run: Callable[[Any], Any], arguments: Sequence[str] | None = None
+) -> int:
+    """Run a recipe file as a program of its own; returns the exit status."""
+    name = Path(file).name
+    try:
+        made = recipe_command(Path(file), settings_class, run)
+        status = made.main(arguments, prog_name=f"python {name}", standalone_mode=False)
+    except PocketbertError as error:
+        click.echo(f"{name}: {error}", err=True)
+        return 2 if isinstance(error, InputError) else 1
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def recipe_command(file: Path, settings_class: type, run: Callable[[Any], Any]) -> click.Command:
+    """The click command of a recipe."""
+    fields = fields_of(settings_class)
+    presets = presets_of(file)
+
+    def callback(
+        preset: str | None, config: Path | None, as_json: bool, rest: tuple[str, ...], **flags: str | None
+    ) -> int:
+        overrides = {name: value for name, value in flags.items() if value is not None}
+        _assign(rest, overrides, fields)
+        settings = resolve(
+            settings_class,
+            preset=None if preset is None else _preset_file(preset, presets),
+            config=config,
+            overrides=overrides,
+        )
+        return _run(run, settings, as_json=as_json)
+
+    return click.Command(
+        file.stem,
+        callback=callback,
+        params=[*_common(presets), *(_option(field) for field in fields.values())],
+        help=_help(file),
+        short_help=describe(file),
+        # Dashes are as good as underscores, in every flag.
+        context_settings={
+            "token_normalize_func": lambda token: token.replace("-", "_"),
+            "max_content_width": 110,
+        },
+        options_metavar="[--setting value …]",
+    )
+
+
+def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
+    from pocketbert.train.interrupt import Interrupted
+
+    try:
+        report = run(settings)
+    except Interrupted as stopped:
+        click.echo(str(stopped), err=True)
+        return INTERRUPTED
+    if isinstance(report, Mapping):
+        if as_json:
+            click.echo(json.dumps(report))
+        else:
+            for name, value in report.items():
+                click.echo(f"{name}: {shown(value)}")
+    return 0
+
+
+def _common(presets: Mapping[str, Path]) -> list[click.Parameter]:
+    known = ", ".join(presets) or "none for this recipe"
+    return [
+        click.Argument(["rest"], nargs=-1, metavar="[key=value …]", type=click.UNPROCESSED),
+        click.Option(["--preset"], metavar="NAME", help=f"Settings that come with the recipe: {known}."),
+        click.Option(
+            ["--config"], metavar="FILE", type=click.Path(path_type=Path), help="A TOML file of settings."
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
+    ]
+
+
+def _option(field: Field) -> click.Option:
+    note = "required" if field.required else f"default: {shown(field.default)}"
+    help_text = f"{field.help[:1].upper()}{field.help[1:]} [{note}]"
+    optional = {} if field.flag_value is None else {"is_flag": False, "flag_value": field.flag_value}
+    return click.Option(
+        [f"--{field.name}", field.name], metavar=f"<{field.allowed}>", help=help_text, type=str, **optional
+    )
+
+
+def _assign(rest: tuple[str, ...], overrides: dict[str, Any], fields: Mapping[str, Field]) -> None:
+    """Add `key=value` words and positional values to what the flags said."""
+    open_fields = [
+        field.name for field in fields.values() if field.positional and field.name not in overrides
+    ]
+    for word in rest:
+        assignment = _ASSIGNMENT.fullmatch(word)
+        if assignment:
+            name, value = assignment.group(1).replace("-", "_"), assignment.group(2)
+        elif open_fields:
+            name, value = open_fields.pop(0), word
+        else:
+            raise InputError(f"{word!r} is neither --setting value nor key=value")
+        if name in overrides:
+            raise InputError(f"{name} is given twice: {overrides[name]!r} and {value!r}")
+        overrides[name] = value
+
+
+def _preset_file(name: str, presets: Mapping[str, Path]) -> Path:
+    if name in presets:
+        return presets[name]
+    raise InputError(
+        f"no preset {name!r}; there are: {', '.join(presets) or 'none'} (a file goes with --config)"
+    )
+
+
+def _help(file: Path) -> str:
+    """The recipe's docstring, kept as it is written: click would re-flow the command lines in it."""
+    return "\n\n".join(f"\b\n{paragraph}" for paragraph in docstring(file).split("\n\n"))
