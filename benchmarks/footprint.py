@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from record import record
 
 ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = {"pip", "setuptools", "_distutils_hack", "distutils", "pkg_resources"}  # what every environment has
 CASES = {
     "python alone": "pass",
     "import numpy": "import numpy",
@@ -43,7 +45,7 @@ def main() -> None:
     if options.measure_install:
         measured["base_install"] = base_install()
     record("footprint", measured)
-    print(json.dumps(measured, sort_keys=True))
+    print(json.dumps(measured))
 
 
 def import_seconds(rounds: int) -> dict[str, float]:
@@ -54,9 +56,8 @@ def import_seconds(rounds: int) -> dict[str, float]:
             begin = time.perf_counter()
             subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
             seconds[name].append(time.perf_counter() - begin)
-    return {
-        name: round(statistics.median(times[1:]), 3) for name, times in seconds.items()
-    }  # the first one warms up
+    warm = {name: times[1:] for name, times in seconds.items()}
+    return {name: round(statistics.median(times), 3) for name, times in warm.items()}
 
 
 def base_install() -> dict[str, object]:
@@ -67,13 +68,13 @@ def base_install() -> dict[str, object]:
         quiet = ["--quiet", "--disable-pip-version-check"]
         subprocess.run([python, "-m", "pip", "install", *quiet, ROOT], check=True, stderr=subprocess.DEVNULL)
         (site,) = Path(folder).glob("lib/python*/site-packages")
-        sizes = {part.name: size(part) for part in site.iterdir() if part.name.split("-")[0] not in OUTSIDE}
-    largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:8]
-    total = sum(sizes.values())
-    return {"megabytes": megabytes(total), "largest": {name: megabytes(sizes[name]) for name in largest}}
-
-
-OUTSIDE = {"pip", "setuptools", "_distutils_hack", "distutils", "pkg_resources"}  # what every environment has
+        sizes: Counter[str] = Counter()
+        for part in site.iterdir():
+            sizes[part.name.removesuffix(".libs").split("-")[0]] += size(part)
+    for name in OUTSIDE:
+        del sizes[name]
+    largest = {name: megabytes(count) for name, count in sizes.most_common(6)}
+    return {"megabytes": megabytes(sum(sizes.values())), "largest": largest}
 
 
 def size(path: Path) -> int:

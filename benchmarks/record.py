@@ -10,6 +10,7 @@ import sys
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).resolve().parent / "results"
 PACKAGES = ("pocketbert", "numpy", "onnxruntime", "tokenizers", "torch", "transformers")
@@ -22,13 +23,18 @@ def record(name: str, measured: dict[str, object]) -> Path:
     for key, value in measured.items():
         document[key] = {"value": value, "circumstances": circumstances()}
     RESULTS.mkdir(exist_ok=True)
-    path.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     return path
 
 
-def recorded(name: str, key: str) -> object:
-    """One entry of results/NAME.json."""
+def recorded(name: str, key: str) -> Any:
+    """What results/NAME.json has under a key."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[key]["value"]
+
+
+def circumstance(name: str, key: str, which: str) -> Any:
+    """Where, when or with what an entry of results/NAME.json was measured."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[key]["circumstances"][which]
 
 
 def circumstances() -> dict[str, object]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
+import pocketbert.cli
 from pocketbert.cli import VERBS, group, main
 from pocketbert.errors import InputError, PocketbertError
 
@@ -21,7 +23,15 @@ def test_every_verb_is_there_and_its_help_line_is_its_own(verb: str) -> None:
     assert isinstance(command, click.Command)
     assert command.name == verb
     assert command.get_short_help_str(limit=200) == VERBS[verb][1]
-    assert any(parameter.name == "as_json" or "--json" in parameter.opts for parameter in command.params)
+    assert isinstance(command, click.Group) or any("--json" in parameter.opts for parameter in command.params)
+
+
+def test_no_verb_is_forgotten() -> None:
+    folder = Path(pocketbert.cli.__file__).parent
+    found = {
+        path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text(encoding="utf-8")
+    }
+    assert found == set(VERBS)
 
 
 def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:

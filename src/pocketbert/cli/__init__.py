@@ -20,9 +20,12 @@ from pocketbert.errors import InputError, PocketbertError
 # Verb -> (module that defines `command`, line in the help). The lines stand here, and not only in the verbs'
 # docstrings, so that `--help` imports nothing; a test keeps the two equal.
 VERBS = {
+    "copy": ("pocketbert.cli.copy", "Copy a recipe and its presets, to change and to own."),
     "fill": ("pocketbert.cli.fill", "Show the likeliest words for each [MASK] in a text."),
     "info": ("pocketbert.cli.info", "Show what models are made of: parameters, FLOPs, memory."),
+    "list": ("pocketbert.cli.list", "List recipes, their presets and the model presets."),
     "tokens": ("pocketbert.cli.tokens", "Show how a text is cut into tokens."),
+    "train": ("pocketbert.cli.train", "Train a model with a recipe."),
     "vocab": ("pocketbert.cli.vocab", "List, search and count the words of a vocabulary."),
 }
 
