@@ -15,13 +15,28 @@ ROOT = Path(__file__).resolve().parent.parent
 OFFLINE = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
 
 
-def test_missing_extra_names_the_exact_command() -> None:
+def test_missing_package_names_the_exact_command() -> None:
     with pytest.raises(MissingExtraError, match="'nonesuch'") as caught:
         require("nonesuch.deep", extra="lab")
-    assert install_command("lab") in str(caught.value)
+    assert str(caught.value).endswith(f"install it with: {install_command('lab')}")
     assert "[lab]" in install_command("lab")
+
+
+def test_missing_module_of_our_own_is_a_mistake() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"pocketbert\.nonesuch"):
         require("pocketbert.nonesuch", extra="lab")
+
+
+@pytest.mark.parametrize(
+    "code", ["main(['info', 'mobilebert'])", "main(['train', 'squad'])", "pocketbert.load"]
+)
+def test_base_install_says_how_to_get_the_lab(code: str) -> None:
+    hidden = "sys.modules.update(torch=None, accelerate=None)"  # as if they were not installed
+    command = f"import sys; {hidden}; import pocketbert; from pocketbert.cli import main; sys.exit({code})"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"install it with: {install_command('lab')}\n")
+    assert done.stdout == ""
 
 
 def test_the_command_for_a_missing_extra_installs_this_clone(tmp_path: Path) -> None:

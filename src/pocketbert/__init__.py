@@ -6,7 +6,6 @@ nothing and never imports torch, onnxruntime or transformers.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -67,7 +66,9 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         allowed = ", ".join(__all__)
         raise AttributeError(f"module 'pocketbert' has no attribute {name!r}; its names are: {allowed}")
-    value = getattr(import_module(_HOMES[name]), name)
+    from pocketbert.errors import require
+
+    value = getattr(require(_HOMES[name], extra="lab"), name)
     globals()[name] = value  # the next access no longer comes here
     return value
 

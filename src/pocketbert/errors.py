@@ -6,6 +6,8 @@ Every message says what was given, what is allowed and what to do.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
@@ -44,16 +46,22 @@ class MissingExtraError(PocketbertError, ImportError):
 
 def require(module: str, *, extra: str) -> ModuleType:
     """Import a module of an optional extra, or say exactly how to install it."""
-    try:
+    with needing(extra):
         return import_module(module)
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Turn the failed import of a package into an error that says how to install the extra it belongs to."""
+    try:
+        yield
     except ModuleNotFoundError as error:
-        missing = error.name or module
-        if missing.split(".")[0] == "pocketbert":
-            raise
+        if error.name is None or error.name.split(".")[0] == "pocketbert":
+            raise  # a module of our own is no extra: this is a mistake
         raise MissingExtraError(
-            f"this needs the package {missing!r}, which is not installed; "
+            f"this needs the package {error.name!r}, which is not installed; "
             f"install it with: {install_command(extra)}",
-            name=missing,
+            name=error.name,
         ) from error
 
 

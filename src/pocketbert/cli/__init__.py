@@ -15,7 +15,7 @@ from typing import cast
 import click
 
 import pocketbert
-from pocketbert.errors import InputError, PocketbertError
+from pocketbert.errors import InputError, PocketbertError, needing
 
 # Verb -> (module that defines `command`, line in the help). The lines stand here, and not only in the verbs'
 # docstrings, so that `--help` imports nothing; a test keeps the two equal.
@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A lone surrogate or a terminal that knows only ASCII must not end a verb half-way.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        status = group.main(arguments, prog_name="pocketbert", standalone_mode=False)
+        with needing("lab"):  # whatever a verb fails to import is of that extra
+            status = group.main(arguments, prog_name="pocketbert", standalone_mode=False)
         sys.stdout.flush()
     except InputError as error:
         return _fail(error, status=2)
