@@ -1,0 +1,288 @@
+"""One tokenizer for every model: text to ids and back, with offsets that slice the original text exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pocketbert.errors import InputError, TokenizerError
+from pocketbert.text import wordpiece_files
+from pocketbert.text.encoding import Batch, Encoding, pad
+from pocketbert.text.loading import EMBEDDED, naming, read_settings
+from pocketbert.text.wordpiece import Engine, Kind, Piece, Role, WordPiece
+
+
+class Tokenizer:
+    """Cuts texts into the tokens that a model was trained on, and puts tokens together again.
+
+    >>> tokenizer = Tokenizer.load()
+    >>> encoding = tokenizer.encode("Hello, café!")
+    >>> encoding.tokens
+    ('[CLS]', 'hello', ',', 'cafe', '!', '[SEP]')
+    >>> start, end = encoding.offsets[3]
+    >>> "Hello, café!"[start:end]
+    'café'
+    >>> tokenizer.decode(encoding.ids)
+    'hello, cafe!'
+
+    Special tokens written out in a text are text: "[SEP]" in a page ends nothing.
+    """
+
+    def __init__(self, settings: WordPiece) -> None:
+        self._settings = settings
+        self._engine = Engine(settings)
+        self._ids = {word: position for position, word in enumerate(settings.words)}
+        self._cls = self._ids[settings.roles["cls"]]
+        self._sep = self._ids[settings.roles["sep"]]
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> Tokenizer:
+        """The tokenizer of a model folder, of a tokenizer.json or of a vocab.txt.
+
+        In a folder tokenizer.json goes first. A tokenizer_config.json beside the file is heeded. Without a
+        path: the vocabulary that comes with the package, BERT's uncased English one.
+
+        >>> Tokenizer.load().size
+        30522
+        """
+        place = EMBEDDED if path is None else Path(path)
+        settings = read_settings(place)
+        with naming(place):
+            return cls(settings)
+
+    @classmethod
+    def from_vocabulary(cls, words: Sequence[str], lowercase: bool = True) -> Tokenizer:
+        """A WordPiece tokenizer from its words in the order of their ids.
+
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "run", "##ning"]
+        >>> Tokenizer.from_vocabulary(words).encode("Running").ids
+        (2, 5, 6, 3)
+        """
+        if isinstance(words, str):
+            raise InputError("the vocabulary is one string; give a list of words")
+        return cls(WordPiece(tuple(words), lowercase=lowercase))
+
+    def save(self, folder: str | Path, *, model_max_length: int | None = None) -> None:
+        """Write tokenizer.json, tokenizer_config.json and vocab.txt, as transformers reads them too."""
+        wordpiece_files.save(self._settings, Path(folder), model_max_length=model_max_length)
+
+    def encode(
+        self, text: str, pair: str | None = None, *, max_length: int | None = None, special: bool = True
+    ) -> Encoding:
+        """One text, or two as `[CLS] text [SEP] pair [SEP]`; without the frame if `special` is false.
+
+        A text with more than `max_length` tokens, special ones included, is cut at its end, and
+        `Encoding.truncated` says by how much. Of a pair the longer text is cut until both are equally long.
+
+        >>> encoding = Tokenizer.load().encode("one two three", "four", max_length=6)
+        >>> encoding.tokens, encoding.truncated
+        (('[CLS]', 'one', 'two', '[SEP]', 'four', '[SEP]'), 1)
+        """
+        texts = [text] if pair is None else [text, pair]
+        sequences = [list(self._engine.pieces(_checked(each))) for each in texts]
+        lengths = [len(sequence) for sequence in sequences]
+        kept = (
+            lengths
+            if max_length is None
+            else _fit(lengths, max_length, frame=len(texts) + 1 if special else 0)
+        )
+        columns = _Columns()
+        if special:
+            columns.mark(self._cls, 0)
+        for index, (sequence, length) in enumerate(zip(sequences, kept, strict=True)):
+            columns.extend(sequence[:length], index)
+            if special:
+                columns.mark(self._sep, index)
+        return Encoding(
+            ids=tuple(columns.ids),
+            tokens=tuple(map(self._settings.words.__getitem__, columns.ids)),
+            type_ids=tuple(columns.type_ids),
+            attention_mask=(1,) * len(columns.ids),
+            offsets=tuple(columns.offsets),
+            sequence_ids=tuple(columns.sequence_ids),
+            word_ids=tuple(columns.word_ids),
+            truncated=sum(lengths) - sum(kept),
+        )
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None = None,
+        *,
+        max_length: int | None = None,
+        special: bool = True,
+        pad_to: int | None = None,
+    ) -> Batch:
+        """Many texts, or pairs of them, padded on the right to the longest or to `pad_to`.
+
+        >>> Tokenizer.load().encode_batch(["short", "a little longer"], pad_to=8).attention_mask.tolist()
+        [[1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0]]
+        """
+        for given in (texts, pairs):
+            if isinstance(given, str):
+                raise InputError("encode_batch got one string; give a list of texts, or call encode")
+        if pairs is not None and len(pairs) != len(texts):
+            raise InputError(f"{len(texts)} texts came with {len(pairs)} second texts; give one for each")
+        encodings = [
+            self.encode(text, pair, max_length=max_length, special=special)
+            for text, pair in zip(texts, [None] * len(texts) if pairs is None else pairs, strict=True)
+        ]
+        return pad(
+            [encoding.ids for encoding in encodings],
+            [encoding.type_ids for encoding in encodings],
+            pad_id=self.pad_id,
+            pad_to=pad_to,
+            encodings=encodings,
+        )
+
+    def stream(self, text: str) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Id and offsets of one token of a text after the other, in memory that does not grow with the text.
+
+        >>> list(Tokenizer.load().stream("a book"))
+        [(1037, (0, 1)), (2338, (2, 6))]
+        """
+        return ((token, offset) for token, offset, _ in self._engine.pieces(_checked(text)))
+
+    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
+        """The text of some ids, as far as it is known: case, accents and blanks may be lost.
+
+        >>> Tokenizer.load().decode([101, 2339, 2025, 1029, 102])
+        'why not?'
+        """
+        tokens = [self.token(each) for each in ids]
+        special = self._settings.special if skip_special else ()
+        return self._engine.join([token for token in tokens if token not in special])
+
+    @property
+    def size(self) -> int:
+        """How many words the vocabulary has."""
+        return len(self._settings.words)
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether texts are read in lower case ("uncased")."""
+        return self._settings.lowercase
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every word with its id, in the order of the ids."""
+        return dict(self._ids)
+
+    def token(self, id: int) -> str:  # noqa: A002 - the word everybody uses
+        """The word with an id.
+
+        >>> Tokenizer.load().token(103)
+        '[MASK]'
+        """
+        if not 0 <= id < self.size:
+            raise InputError(f"there is no token {id}; the ids of this vocabulary are 0 to {self.size - 1}")
+        return self._settings.words[id]
+
+    def id(self, token: str) -> int:
+        """The id of a word of the vocabulary; `encode` is for texts.
+
+        >>> Tokenizer.load().id("##ing")
+        2075
+        """
+        if token not in self._ids:
+            raise InputError(
+                f"{token!r} is not a word of this vocabulary; use encode() to cut a text into words that are"
+            )
+        return self._ids[token]
+
+    def kind(self, id: int) -> Kind:  # noqa: A002
+        """What sort of word an id is: "word", "continuation", "character", "unused" or "special".
+
+        >>> Tokenizer.load().kind(2075)
+        'continuation'
+        """
+        return self._settings.kind(self.token(id))
+
+    @property
+    def cls_id(self) -> int:
+        """The token before a text."""
+        return self._cls
+
+    @property
+    def sep_id(self) -> int:
+        """The token after each text."""
+        return self._sep
+
+    @property
+    def pad_id(self) -> int:
+        """The token that fills up a batch."""
+        return self._role("pad")
+
+    @property
+    def mask_id(self) -> int:
+        """The token that stands for a hidden word."""
+        return self._role("mask")
+
+    @property
+    def unk_id(self) -> int:
+        """The token of every word that the vocabulary cannot spell."""
+        return self._role("unk")
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """The ids of all special tokens."""
+        return frozenset(self._ids[word] for word in self._settings.special)
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer of {self.size} words, {'uncased' if self.lowercase else 'cased'}>"
+
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[WordPiece]]:
+        # Copies and worker processes build their own engine.
+        return Tokenizer, (self._settings,)
+
+    def _role(self, role: Role) -> int:
+        word = self._settings.roles[role]
+        if word not in self._ids:
+            raise TokenizerError(f"the vocabulary has no {word}; add that word to it to use it")
+        return self._ids[word]
+
+
+class _Columns:
+    """The fields of an `Encoding` while it grows."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.type_ids: list[int] = []
+        self.offsets: list[tuple[int, int]] = []
+        self.sequence_ids: list[int | None] = []
+        self.word_ids: list[int | None] = []
+
+    def extend(self, pieces: list[Piece], index: int) -> None:
+        self.ids += [token for token, _, _ in pieces]
+        self.type_ids += [index] * len(pieces)
+        self.offsets += [offset for _, offset, _ in pieces]
+        self.sequence_ids += [index] * len(pieces)
+        self.word_ids += [word for _, _, word in pieces]
+
+    def mark(self, token: int, index: int) -> None:
+        self.ids.append(token)
+        self.type_ids.append(index)
+        self.offsets.append((0, 0))
+        self.sequence_ids.append(None)
+        self.word_ids.append(None)
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"a text is {type(text).__name__}, not str; decode bytes and read files first")
+    return text
+
+
+def _fit(lengths: list[int], max_length: int, *, frame: int) -> list[int]:
+    """How much of each text stays: the longest is cut first, as transformers does it to the token."""
+    room = max_length - frame
+    if room < len(lengths):
+        raise InputError(
+            f"max_length is {max_length}, which leaves {max(room, 0)} tokens for {len(lengths)} text(s) "
+            f"beside {frame} special tokens; give at least {frame + len(lengths)}"
+        )
+    if sum(lengths) <= room:
+        return lengths
+    if len(lengths) == 1:
+        return [room]
+    shorter = min(*lengths, room // 2)
+    return [shorter, room - shorter] if lengths[0] <= lengths[1] else [room - shorter, shorter]

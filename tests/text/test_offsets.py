@@ -1,0 +1,123 @@
+"""Offsets slice the original text exactly, whatever it holds; time stays linear and memory bounded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+steady = settings(derandomize=True, deadline=None, max_examples=150)
+
+FRAGMENTS = [
+    "hello", "Unaffable", "a" * 99, "b" * 101, " ", "\n", "\u00a0", "\u3000", "\u2028", ".", "…", "،", "[SEP]", "##ing",
+    "é", "e\u0301", "\u0301", "İ", "ß", "ẞ", "ǅ", "ﬁ", "Ω", "中", "文", "か\u3099", "が", "한국어", "\u1100\u1161",
+    "👍", "👩‍👩‍👧", "❤️", "🇫🇷", "שָׁלוֹם", "مَرْحَبًا", "नमस्ते", "ไทย", "\0", "\x1b", "\u200b", "\u202e", "\ufeff", "\ufffd",
+    "\ud800", "\udfff", "\ud83d\ude00", "\U0010ffff", "\ue000", "𝒜", "𠀀", "=\u0338", "a\u0316\u0301",
+]  # fmt: skip
+anything = st.text(st.characters(exclude_categories=()), max_size=6)
+texts = st.lists(st.sampled_from(FRAGMENTS) | anything, max_size=12).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "slices"),
+    [
+        ("Hello, World!", ["Hello", ",", "World", "!"]),
+        ("naïve café", ["naïve", "café"]),
+        ("cafe\u0301s", ["cafe\u0301s"]),
+        ("日本 中a文", ["日", "本", "中", "a", "文"]),
+        ("I 👍 it", ["I", "👍", "it"]),
+        ("👩‍👩‍👧 x", ["👩‍👩‍👧", "x"]),
+        ("\0ab\0c\0", ["ab\0c"]),
+        ("a\ud800 b\udc00c d", ["a", "b\udc00c", "d"]),
+        ("שלום", ["ש", "ל", "ו", "ם"]),
+        ("İstanbul", ["İstanbul"]),
+        ("x\u200by", ["x", "y"]),
+        ("end\r\n\tstart", ["end", "start"]),
+        ("한", ["한", "한", "한"]),  # three letters of one syllable: none can be sliced alone
+    ],
+)
+def test_slices_by_hand(uncased, text, slices):
+    encoding = uncased.encode(text, special=False)
+    assert [text[start:end] for start, end in encoding.offsets] == slices
+
+
+@pytest.mark.parametrize("name", ["uncased", "cased"])
+@steady
+@given(text=texts)
+@example("\ud800")
+@example("a" * 200 + "\u0301" * 200)
+def test_every_word_slices_back_and_nothing_is_lost(request, name, text):
+    tokenizer = request.getfixturevalue(name)
+    encoding = tokenizer.encode(text, special=False)
+    place = 0
+    for _, group in groupby(
+        zip(encoding.word_ids, encoding.ids, encoding.offsets, strict=True), lambda row: row[0]
+    ):
+        _, ids, offsets = zip(*group, strict=True)
+        starts, ends = zip(*offsets, strict=True)
+        assert list(starts) == sorted(starts)
+        assert list(ends) == sorted(ends)
+        assert all(start < end for start, end in offsets)
+        assert place <= starts[0] < ends[-1] <= len(text)
+        assert tokenizer.encode(text[place : starts[0]], special=False).ids == ()  # between words: nothing
+        assert tokenizer.encode(text[starts[0] : ends[-1]], special=False).ids == ids
+        place = ends[-1]
+    assert tokenizer.encode(text[place:], special=False).ids == ()
+
+
+@pytest.mark.parametrize("name", ["uncased", "cased"])
+@steady
+@given(text=texts, chunk=st.integers(1, 40))
+@example("unaffable" * 3 + " unaffable", 5)
+def test_chunks_change_nothing(request, name, text, chunk):
+    engine = request.getfixturevalue(name)._engine
+    assert list(engine.pieces(text, chunk=chunk)) == list(engine.pieces(text, chunk=len(text) + 1))
+
+
+@steady
+@given(text=texts)
+def test_the_stream_is_the_encoding(uncased, text):
+    encoding = uncased.encode(text, special=False)
+    assert list(uncased.stream(text)) == list(zip(encoding.ids, encoding.offsets, strict=True))
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", ".", "中", "한", "\u0301", "\0", "a" * 100 + " ", "👍"], ids=lambda unit: ascii(unit[:2])
+)
+def test_time_is_linear(uncased, unit):
+    def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+        started = time.process_time()
+        for _ in uncased.stream(text):
+            pass
+        return time.process_time() - started
+
+    seconds(1000)
+    few, many = seconds(25_000), seconds(200_000)
+    assert many < 8 * 4 * few + 0.2  # eight times the text; were it quadratic, 64 times the time
+
+
+def test_a_megabyte_without_a_space(uncased):
+    text = "a" * 500_000 + "\ud800" + "é" * 500_000
+    encoding = uncased.encode(text)
+    assert encoding.tokens == ("[CLS]", "[UNK]", "[SEP]")
+    assert encoding.offsets[1] == (0, len(text))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read where Linux keeps it")
+def test_memory_is_bounded():
+    code = (
+        "import re; from pocketbert.text import Tokenizer; tokenizer = Tokenizer.load()\n"
+        "peak = lambda: int(re.search('VmHWM: *([0-9]+)', open('/proc/self/status').read().expandtabs())[1])\n"
+        "text = '.' * 400_000; before = peak()\n"
+        "assert sum(1 for _ in tokenizer.stream(text)) == 400_000\n"
+        "print(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 80_000  # KiB; the library alone takes 250,000 for it

@@ -1,0 +1,140 @@
+"""Windows cover every token, choose one best window for each, and cost little however long the document."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pocketbert.errors import InputError
+from pocketbert.text import Window, iter_windows, pad_windows, windows, windows_from_encodings
+
+steady = settings(derandomize=True, deadline=None, max_examples=200)
+
+
+def best_by_definition(spans: list[tuple[int, int]], token: int) -> int:
+    """BERT's rule, word for word: the window with the highest score, the first of equals."""
+    best_score, best_window = None, None
+    for index, (start, length) in enumerate(spans):
+        if start <= token < start + length:
+            score = min(token - start, start + length - 1 - token) + 0.01 * length
+            if best_score is None or score > best_score:
+                best_score, best_window = score, index
+    return best_window
+
+
+@steady
+@given(
+    question=st.integers(0, 20),
+    document=st.integers(0, 400),
+    room=st.integers(32, 90),
+    share=st.none() | st.floats(0, 1),
+)
+@example(question=2, document=201, room=200, share=0.5)  # here the length of a window decides
+def test_every_token_is_covered_and_best_once(tiny, question, document, room, share):
+    max_length = room + question + 3
+    overlap = None if share is None else int(share * (room // 2))
+    found = windows("cat " * question, "sat " * document, tiny, max_length=max_length, overlap=overlap)
+    spans = [(window.first_token, window.last_token + 1 - window.first_token) for window in found]
+    shared = min(128, room // 2) if overlap is None else overlap
+    assert spans[0][0] == 0
+    assert spans[-1][0] + spans[-1][1] == document
+    for (start, length), (following, _) in pairwise(spans):
+        assert length == room
+        assert start + length - following == shared <= room / 2
+    best = dict.fromkeys(range(document), 0)
+    for index, (window, (start, length)) in enumerate(zip(found, spans, strict=True)):
+        assert len(window) == question + 3 + length <= max_length
+        assert window.input_ids == (2, *[7] * question, 3, *[12] * length, 3)
+        assert window.token_type_ids == (0,) * (question + 2) + (1,) * (length + 1)
+        assert window.attention_mask == (1,) * len(window)
+        assert window.document_start == question + 2
+        for position, (offset, is_best) in enumerate(zip(window.offsets, window.best, strict=True)):
+            token = position - window.document_start + start
+            if not start <= token < start + length:
+                assert (offset, is_best) == (None, False)
+                continue
+            assert offset == (4 * token, 4 * token + 3)
+            assert is_best == (best_by_definition(spans, token) == index)
+            best[token] += is_best
+    assert set(best.values()) <= {1}
+
+
+def test_a_document_that_fits_is_the_pair(uncased):
+    question, document = "Who wrote it?", "Ada Lovelace wrote the notes in 1843."
+    (window,) = windows(question, document, uncased)
+    pair = uncased.encode(question, document)
+    assert window.input_ids == pair.ids
+    assert window.token_type_ids == pair.type_ids
+    assert [document[slice(*offset)] for offset in window.offsets if offset] == [
+        document[start:end]
+        for (start, end), sequence in zip(pair.offsets, pair.sequence_ids, strict=True)
+        if sequence == 1
+    ]
+
+
+def test_an_empty_document_is_one_window_without_a_token(tiny):
+    (window,) = windows("cat", "", tiny)
+    assert window == Window((2, 7, 3, 3), (1,) * 4, (0, 0, 0, 1), (None,) * 4, (False,) * 4, 0, -1)
+    assert window.document_start == 3
+
+
+def test_number_of_windows(tiny):
+    # BERT's step of 128 would be an overlap of 251 of 379 and make 6; more than half is not allowed here.
+    document = "sat " * 1000
+    assert len(windows("the cat", document, tiny, overlap=189)) == 5
+    assert len(windows("the cat", document, tiny)) == 4
+    assert len(windows("the cat", document, tiny, overlap=0)) == 3
+    with pytest.raises(InputError, match="the overlap is 251; allowed are 0 to 189"):
+        windows("the cat", document, tiny, overlap=251)
+    with pytest.raises(InputError, match="the overlap is -1"):
+        windows("the cat", document, tiny, overlap=-1)
+
+
+def test_a_question_is_never_cut(tiny):
+    assert len(windows("cat " * 61, "sat", tiny, max_length=96)) == 1
+    with pytest.raises(InputError, match=r"62 tokens leaves 31 of 96.*at least 32"):
+        windows("cat " * 62, "sat", tiny, max_length=96)
+    with pytest.raises(InputError, match="leaves 4 of 8"):
+        iter_windows("cat", "sat", tiny, max_length=8)  # at once, not when the first window is taken
+
+
+def test_from_encodings(uncased):
+    question, document = "Who was she?", "A longer text, with [SEP] and ünïcödé. " * 40
+    expected = windows(question, document, uncased, max_length=96, overlap=20)
+    for special in (True, False):
+        encoded = [uncased.encode(text, special=special) for text in (question, document)]
+        assert windows_from_encodings(*encoded, uncased, max_length=96, overlap=20) == expected
+    with pytest.raises(InputError, match="the document was cut by"):
+        windows_from_encodings(uncased.encode(question), uncased.encode(document, max_length=50), uncased)
+    with pytest.raises(InputError, match="the question is a pair"):
+        windows_from_encodings(uncased.encode(question, "x"), uncased.encode(document), uncased)
+
+
+def test_windows_become_a_batch(tiny):
+    found = windows("cat", "sat " * 70, tiny, max_length=40)
+    batch = pad_windows(found, tiny)
+    assert batch.input_ids.shape == (len(found), 40)
+    for row, window in enumerate(found):
+        assert batch.input_ids[row].tolist() == [*window.input_ids, *[0] * (40 - len(window))]
+        assert batch.attention_mask[row].sum() == len(window)
+        assert batch.token_type_ids[row].tolist() == [*window.token_type_ids, *[0] * (40 - len(window))]
+    assert pad_windows(found, tiny, pad_to=64).input_ids.shape == (len(found), 64)
+
+
+def test_a_book_costs_little_time_and_memory(tiny):
+    document = "sat " * 200_000
+    started = time.process_time()
+    assert sum(1 for _ in iter_windows("cat", document, tiny)) == 794
+    assert time.process_time() - started < 10
+    tracemalloc.start()
+    for window in islice(iter_windows("cat", document, tiny), 100):
+        last = window
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert last.first_token == 99 * 252
+    assert peak < 20e6  # a full encoding of this document takes more than 40 MB
