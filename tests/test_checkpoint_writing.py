@@ -213,3 +213,19 @@ def test_index_is_one_that_transformers_writes(tmp_path: Path) -> None:
             "c": "model-00002-of-00002.safetensors",
         },
     }
+
+
+def test_transformers_reads_shards_of_a_second_save(tmp_path: Path) -> None:
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(
+        vocab_size=9, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8
+    )
+    model = BertModel(config)
+    config.save_pretrained(tmp_path)
+    for _ in range(2):
+        write_tensors(tmp_path, model.state_dict(), max_shard_bytes=2000)
+    assert list(tmp_path.glob("model.1-*"))
+    again, report = BertModel.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(report.values())
+    assert all(torch.equal(again.state_dict()[name], tensor) for name, tensor in model.state_dict().items())

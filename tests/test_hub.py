@@ -113,9 +113,12 @@ def hub() -> Iterator[Hub]:
             hub.tokens.add(self.headers["Authorization"] or "")
             if path.startswith("/api/models/owner/gated"):
                 self.answer(403, b"{}", {"X-Error-Code": "GatedRepo"})
-            elif path == "/api/models/owner/name/revision/main":
-                self.answer(200, json.dumps({"id": "owner/name", "sha": COMMIT, "siblings": []}).encode())
-            elif path.startswith("/api/models/owner/name/revision/"):
+            elif path in {f"/api/models/owner/name/revision/{revision}" for revision in ("main", COMMIT)}:
+                siblings = [{"rfilename": name} for name in FILES]
+                self.answer(
+                    200, json.dumps({"id": "owner/name", "sha": COMMIT, "siblings": siblings}).encode()
+                )
+            elif path.startswith("/api/models/owner/name/revision/v"):
                 self.answer(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
             elif path == f"/api/models/owner/name/tree/{COMMIT}":
                 self.answer(200, json.dumps([self.describe(name) for name in FILES]).encode())

@@ -7,6 +7,7 @@ hub holds, only data is fetched: no file that can carry code.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from pocketbert.errors import HubError
 
 PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 ONNX_PATTERNS = ("*.onnx", "*.onnx_data")
+NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 NEVER = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.h5", "*.msgpack", "*.py")
 
 
@@ -56,6 +58,8 @@ def resolve(
         )
     if isinstance(name_or_folder, Path) or _looks_local(name):
         raise HubError(f"there is no folder {name}{_near_folders(name)}")
+    if not NAME.fullmatch(name):
+        raise HubError(_no_name(name, presets))
     return _download(name, revision, patterns, presets)
 
 
@@ -126,7 +130,7 @@ def _explain(error: Exception, name: str, revision: str | None, presets: Sequenc
     from huggingface_hub import errors
 
     if isinstance(error, errors.HFValidationError):
-        return f"{name[:200]!r} is neither a folder nor a name on the hub (owner/name){_meant(name, presets)}"
+        return _no_name(name, presets)
     if isinstance(error, errors.GatedRepoError):  # before its parent, RepositoryNotFoundError
         return f"{name} is given out on request: accept its terms on the hub, then set HF_TOKEN to your token"
     if isinstance(error, errors.RepositoryNotFoundError):
@@ -163,6 +167,10 @@ def _is_offline() -> bool:
 
     told = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
     return told or constants.HF_HUB_OFFLINE
+
+
+def _no_name(name: str, presets: Sequence[str]) -> str:
+    return f"{name[:200]!r} is neither a folder nor a name on the hub (owner/name){_meant(name, presets)}"
 
 
 def _meant(name: str, presets: Sequence[str]) -> str:
