@@ -19,9 +19,7 @@ if TYPE_CHECKING:  # imported when an engine is built, so that `import pocketber
     from tokenizers import Tokenizer as Library
 
 PREFIX = "##"
-LONGEST_WORD = (
-    200  # characters; the time for a word grows with their square, so a file may not ask for any number
-)
+LONGEST_WORD = 200  # characters; the time for a word grows with their square, so a file may not ask for more
 CHUNK = 1 << 14  # code points given to the library at once: it takes up to 700 bytes for each while it works
 
 Role = Literal["unk", "cls", "sep", "pad", "mask"]
