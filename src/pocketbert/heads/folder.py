@@ -114,6 +114,30 @@ def saved_head(data: Mapping[str, Any], family: Architecture) -> HeadKind | None
     return next((kind for kind, suffix in CLASSES.items() if classes[0].endswith(suffix)), None)
 
 
+def tensor_names(config: Config, kind: HeadKind | None) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Every tensor of a model: our name, Hugging Face's, and the shape. Builds nothing that takes memory."""
+    family = architecture(config.model_type)
+    with torch.device("meta"):
+        model = build(config, kind)
+    encoder = model if kind is None else model.encoder
+    found = [
+        (
+            ours,
+            theirs if kind is None else f"{family.base}.{theirs}",
+            tuple(encoder.get_parameter(ours).shape),
+        )
+        for ours, theirs in NameTable(family.names(config))
+        .to_theirs(dict(encoder.named_parameters()))
+        .items()
+    ]
+    if kind is not None:
+        head = dict(model.head.named_parameters())
+        table = NameTable(family.heads[kind]).to_theirs(head)
+        found = [(f"encoder.{ours}", theirs, shape) for ours, theirs, shape in found]
+        found += [(f"head.{ours}", theirs, tuple(head[ours].shape)) for ours, theirs in table.items()]
+    return found
+
+
 @dataclass(frozen=True)
 class _Held:
     """What a file holds, under our names: the encoder, the saved head, and the names of other heads' weights."""

@@ -1,0 +1,199 @@
+"""Fine-tune an encoder on question answering, in the form of SQuAD 1.1 or 2.0.
+
+    pocketbert train squad --preset mobilebert --model FOLDER --train_file train.json --validation_file dev.json \
+        --output_dir reader
+
+Expect, with all of SQuAD 2.0 to train on, F1 79 for MobileBERT (arXiv 2004.02984, table 5) and 77 for BERT-base. The
+output folder holds the reader, its calibration (qa_config.json), its scores and a model card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from pocketbert import checkpoint
+from pocketbert.errors import InputError
+from pocketbert.heads import Model, load, save
+from pocketbert.model.layers import SelfAttention
+from pocketbert.tasks import calibration
+from pocketbert.tasks.squad.answers import answers
+from pocketbert.tasks.squad.features import featurise
+from pocketbert.tasks.squad.metrics import evaluate as official
+from pocketbert.tasks.squad.predict import collate, predict
+from pocketbert.tasks.squad.questions import Question, hold_out
+from pocketbert.tasks.squad.reading import read_questions
+from pocketbert.text import Tokenizer
+from pocketbert.text.windows import DEFAULT_OVERLAP
+from pocketbert.train.card import write_card
+from pocketbert.train.command import main
+from pocketbert.train.fields import setting
+from pocketbert.train.loop import train
+from pocketbert.train.settings import LoopSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(LoopSettings):
+    """What to read, with which encoder, and whom to learn from."""
+
+    model: str = setting(help="the encoder, or a reader to go on with: a folder or a hub name")
+    train_file: tuple[str, ...] = setting(help="SQuAD JSON files, or the name of a data set such as squad_v2")
+    validation_file: tuple[str, ...] = setting(
+        (), help="the same to evaluate on; none: a part of the training paragraphs is held out"
+    )
+    validation_split: float = setting(
+        0.05, help="share of the paragraphs to hold out without a validation_file"
+    )
+    max_eval_samples: int | None = setting(None, help="evaluate on this many questions at most")
+    max_train_samples: int | None = setting(None, help="train on this many questions at most")
+    max_seq_length: int = setting(384, help="tokens in a window, question included")
+    doc_stride: int | None = setting(
+        None, help="tokens that neighbouring windows share; none: 128, at most half"
+    )
+    max_answer_length: int = setting(30, help="longest answer in tokens")
+    attention_dropout: float | None = setting(
+        None, help="dropout of the attention maps; none: the encoder's own"
+    )
+    label_smoothing: float = setting(0.0, help="probability that is spread over all positions")
+    teacher: str | None = setting(None, help="a reader whose soft labels are learnt too: folder or hub name")
+    temperature: float = setting(2.0, help="of teacher and student when soft labels are compared")
+    alpha: float = setting(0.5, help="weight of the soft labels; the true ones have the rest")
+    learning_rate: float = setting(4e-5, help="peak rate")
+
+
+def run(settings: Settings) -> dict[str, float]:
+    """Train, evaluate, calibrate, and write the reader to output_dir."""
+    if not 0 <= settings.alpha <= 1 or settings.temperature <= 0:
+        raise InputError("alpha must lie in 0 … 1 and temperature above 0")
+    tokenizer = Tokenizer.load(settings.model)
+    model: Model = load(settings.model, head="question-answering")
+    window = min(settings.max_seq_length, model.config.max_position_embeddings)
+    questions, held_out = _questions(settings)
+    shared = settings.doc_stride
+    features = featurise(questions, tokenizer, max_length=window, overlap=shared, train=True, on_long="skip")
+    held_features = featurise(held_out, tokenizer, max_length=window, overlap=shared)
+    if settings.attention_dropout is not None:
+        for part in model.encoder.modules():
+            if isinstance(part, SelfAttention):
+                part.dropout = settings.attention_dropout
+    objective = Objective(settings, tokenizer.pad_id)
+
+    def evaluate(reader: nn.Module) -> Mapping[str, float]:
+        starts, ends = predict(reader, held_features, pad_id=tokenizer.pad_id)
+        predictions = answers(
+            held_out, held_features, starts, ends, max_answer_length=settings.max_answer_length
+        )
+        texts = {prediction.id: prediction.text for prediction in predictions}
+        odds = {prediction.id: prediction.null_odds for prediction in predictions}
+        return {name: float(value) for name, value in official(held_out, texts, odds).items()}
+
+    result = train(
+        model,
+        examples=features,
+        collate=lambda batch: collate(batch, pad_id=tokenizer.pad_id),
+        loss_function=objective,
+        settings=settings,
+        lengths=[len(feature) for feature in features],
+        evaluate=evaluate,
+        best="best_f1",
+        data_files=[
+            Path(name) for name in settings.train_file + settings.validation_file if Path(name).is_file()
+        ],
+    )
+    starts, ends = predict(model, held_features, pad_id=tokenizer.pad_id)
+    fitted = calibration.fit(
+        held_out,
+        held_features,
+        starts,
+        ends,
+        window=window,
+        overlap=DEFAULT_OVERLAP if shared is None else shared,
+        max_answer_length=settings.max_answer_length,
+    )
+    folder = settings.output_dir
+    save(model, folder)
+    tokenizer.save(folder, model_max_length=model.config.max_position_embeddings)
+    fitted.save(folder)
+    checkpoint.write_json(folder / "scores.json", dict(result.scores))
+    write_card(folder, task="question-answering", settings=settings, scores=result.scores)
+    return dict(result.scores)
+
+
+class Objective:
+    """The loss of a batch: the gold positions, and a teacher's view of them where there is one."""
+
+    def __init__(self, settings: Settings, pad_id: int) -> None:
+        self.settings = settings
+        self.pad_id = pad_id
+        self.teacher = None
+        if settings.teacher is not None:
+            self.teacher = load(settings.teacher, head="question-answering").eval().requires_grad_(False)
+            if self.teacher.report.new:
+                raise InputError(
+                    f"the teacher {settings.teacher} has no question-answering head, so it has nothing to say"
+                )
+
+    def __call__(
+        self, model: nn.Module, batch: dict[str, Tensor], _step: int
+    ) -> tuple[Tensor, dict[str, float]]:
+        inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
+        output = model(**inputs)
+        pairs = (
+            (output.start_logits, batch["start_positions"]),
+            (output.end_logits, batch["end_positions"]),
+        )
+        hard = torch.stack(
+            [self._hard(logits, gold, batch["attention_mask"]) for logits, gold in pairs]
+        ).mean()
+        if self.teacher is None:
+            return hard, {}
+        with torch.no_grad():
+            taught = self.teacher(**inputs)
+        soft = torch.stack(
+            [
+                self._soft(output.start_logits, taught.start_logits, batch["attention_mask"]),
+                self._soft(output.end_logits, taught.end_logits, batch["attention_mask"]),
+            ]
+        ).mean()
+        alpha = self.settings.alpha
+        return alpha * soft + (1 - alpha) * hard, {"hard": float(hard.detach()), "soft": float(soft.detach())}
+
+    def _hard(self, logits: Tensor, gold: Tensor, mask: Tensor) -> Tensor:
+        """Cross-entropy over the real positions; smoothing never rewards padding."""
+        log_probabilities = _masked(logits, mask).log_softmax(-1)
+        loss = F.nll_loss(log_probabilities, gold)
+        smoothing = self.settings.label_smoothing
+        if not smoothing:
+            return loss
+        spread = -(log_probabilities * mask).sum(-1) / mask.sum(-1)
+        return (1 - smoothing) * loss + smoothing * spread.mean()
+
+    def _soft(self, logits: Tensor, taught: Tensor, mask: Tensor) -> Tensor:
+        """KL(teacher || student) at a temperature, times its square so that gradients keep their size."""
+        heat = self.settings.temperature
+        student = (_masked(logits, mask) / heat).log_softmax(-1)
+        teacher = (_masked(taught, mask) / heat).log_softmax(-1)
+        return F.kl_div(student, teacher, reduction="batchmean", log_target=True) * heat**2
+
+
+def _masked(logits: Tensor, mask: Tensor) -> Tensor:
+    return logits.masked_fill(mask == 0, -1e4)
+
+
+def _questions(settings: Settings) -> tuple[Sequence[Question], Sequence[Question]]:
+    """The questions to train on and those to evaluate on, no paragraph in both."""
+    questions: Sequence[Question] = read_questions(settings.train_file, on_bad="skip").questions
+    if settings.validation_file:
+        held_out: Sequence[Question] = read_questions(settings.validation_file, split="validation").questions
+    else:
+        questions, held_out = hold_out(questions, fraction=settings.validation_split, seed=settings.seed)
+    return questions[: settings.max_train_samples], held_out[: settings.max_eval_samples]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(__file__, Settings, run))
