@@ -40,7 +40,10 @@ def test_info_reads_a_folder_and_lists_its_names(tmp_path, capsys) -> None:
     assert shapes == {name: list(parameter.shape) for name, parameter in model.named_parameters()}
     theirs = {entry["name"]: entry["hugging_face"] for entry in found["names"]}
     assert theirs["head.linear.weight"] == "qa_outputs.weight"
-    assert theirs["encoder.blocks.1.feed_forward.1.up.bias"] == "mobilebert.encoder.layer.1.intermediate.dense.bias"
+    assert (
+        theirs["encoder.blocks.1.feed_forward.1.up.bias"]
+        == "mobilebert.encoder.layer.1.intermediate.dense.bias"
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,9 @@ def filler(tmp_path):
 
 
 def test_fill_gives_words_with_probabilities(filler, capsys) -> None:
-    assert main(["fill", "The [MASK] barks at the [MASK].", "--model", str(filler), "--top", "3", "--json"]) == 0
+    assert (
+        main(["fill", "The [MASK] barks at the [MASK].", "--model", str(filler), "--top", "3", "--json"]) == 0
+    )
     gaps = json.loads(capsys.readouterr().out)["gaps"]
     assert [len(words) for words in gaps] == [3, 3]
     assert all(words[0]["token"] == "dog" for words in gaps)

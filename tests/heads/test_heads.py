@@ -71,3 +71,17 @@ def test_bad_use_of_heads_says_what_to_do() -> None:
     unpooled = Model(build_encoder("bert-nano", pooler=False), ClassificationHead(32, 2), "classification")
     with pytest.raises(InputError, match="without a pooler"):
         unpooled(ids)
+
+
+def test_padding_does_not_change_the_span_loss() -> None:
+    model = parity.redraw(build("mobilebert-nano", "question-answering"))
+    inputs = parity.batch()
+    gold = torch.tensor([3, 2, 1, 0])
+    together = model(**inputs.arguments(), start_positions=gold, end_positions=gold + 1).loss
+    alone = []
+    for row, length in enumerate(inputs.attention_mask.sum(1).tolist()):
+        cut = {name: value[row : row + 1, :length] for name, value in inputs.arguments().items()}
+        alone.append(
+            model(**cut, start_positions=gold[row : row + 1], end_positions=gold[row : row + 1] + 1).loss
+        )
+    assert torch.allclose(together, torch.stack(alone).mean(), atol=1e-5)

@@ -79,10 +79,11 @@ def oracle(family: str, head: str) -> transformers.PreTrainedModel:
 
 def compare(theirs, model, head: str) -> float:
     _, their_labels, our_labels, _, names = HEADS[head]
+    full = INPUTS.arguments() | {"attention_mask": torch.ones_like(INPUTS.attention_mask)}
     with torch.no_grad():
-        expected = theirs(**INPUTS.arguments(), **their_labels)
-        given = model(**INPUTS.arguments(), **(our_labels or their_labels))
-    errors = [parity.error(expected.loss, given.loss)]
+        expected, given = theirs(**full, **their_labels), model(**full, **(our_labels or their_labels))
+        errors = [parity.error(expected.loss, given.loss)]
+        expected, given = theirs(**INPUTS.arguments()), model(**INPUTS.arguments())
     for pair in names:
         there, _, here = pair.partition(":")
         first, second = getattr(expected, there), getattr(given, here or there)

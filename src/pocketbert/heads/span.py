@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -22,8 +23,8 @@ class SpanOutput:
 class SpanHead(nn.Module):
     """A start and an end logit for every token; position 0, [CLS], stands for "no answer in this window".
 
-    The loss is the mean of the two cross-entropies. A position at or beyond the sequence's end does not count, as in
-    Hugging Face's models.
+    The loss is the mean of the two cross-entropies over the real positions: padding cannot win, so it changes nothing
+    (transformers lets it take part). A gold position at or beyond the sequence's end does not count.
     """
 
     needs_pooler = False
@@ -47,7 +48,15 @@ class SpanHead(nn.Module):
         if start_positions is not None and end_positions is not None:
             length = start_logits.shape[1]
             loss = sum(
-                F.cross_entropy(logits, positions.clamp(0, length), ignore_index=length) / 2
+                F.cross_entropy(
+                    real_logits(logits, output.mask), positions.clamp(0, length), ignore_index=length
+                )
+                / 2
                 for logits, positions in ((start_logits, start_positions), (end_logits, end_positions))
             )
         return SpanOutput(start_logits, end_logits, output, loss)  # type: ignore[arg-type]
+
+
+def real_logits(logits: Tensor, mask: Tensor) -> Tensor:
+    """Logits (B, S) with padding out of the race."""
+    return logits.masked_fill(mask == 0, torch.finfo(logits.dtype).min)

@@ -17,6 +17,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from pocketbert import hub
 from pocketbert.errors import InputError
 from pocketbert.heads import load, save
 from pocketbert.model import Encoder
@@ -94,8 +95,9 @@ class Stretched(nn.Module):
 
 def run(settings: Settings) -> None:
     """Train the rows and write the longer encoder to output_dir."""
-    encoder = load(settings.model, head="none").eval()
-    tokenizer = Tokenizer.load(settings.model)
+    source = hub.resolve(settings.model).folder
+    encoder = load(source, head="none").eval()
+    tokenizer = Tokenizer.load(source)
     model = Stretched(encoder, settings.positions)
     texts = _texts(settings.train_file, tokenizer, model.known)
     most = settings.positions - model.known

@@ -17,9 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pocketbert import checkpoint
+from pocketbert import checkpoint, hub
 from pocketbert.errors import InputError
 from pocketbert.heads import Model, load, save
+from pocketbert.heads.span import real_logits
 from pocketbert.model.layers import SelfAttention
 from pocketbert.tasks import calibration
 from pocketbert.tasks.squad.answers import answers
@@ -70,8 +71,9 @@ def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, calibrate, and write the reader to output_dir."""
     if not 0 <= settings.alpha <= 1 or settings.temperature <= 0:
         raise InputError("alpha must lie in 0 … 1 and temperature above 0")
-    tokenizer = Tokenizer.load(settings.model)
-    model: Model = load(settings.model, head="question-answering")
+    source = hub.resolve(settings.model).folder
+    tokenizer = Tokenizer.load(source)
+    model: Model = load(source, head="question-answering")
     window = min(settings.max_seq_length, model.config.max_position_embeddings)
     questions, held_out = _questions(settings)
     shared = settings.doc_stride
@@ -165,24 +167,21 @@ class Objective:
 
     def _hard(self, logits: Tensor, gold: Tensor, mask: Tensor) -> Tensor:
         """Cross-entropy over the real positions; smoothing never rewards padding."""
-        log_probabilities = _masked(logits, mask).log_softmax(-1)
+        log_probabilities = real_logits(logits, mask).log_softmax(-1)
         loss = F.nll_loss(log_probabilities, gold)
         smoothing = self.settings.label_smoothing
         if not smoothing:
             return loss
-        spread = -(log_probabilities * mask).sum(-1) / mask.sum(-1)
+        spread = -log_probabilities.masked_fill(mask == 0, 0).sum(-1) / mask.sum(-1)
         return (1 - smoothing) * loss + smoothing * spread.mean()
 
     def _soft(self, logits: Tensor, taught: Tensor, mask: Tensor) -> Tensor:
         """KL(teacher || student) at a temperature, times its square so that gradients keep their size."""
         heat = self.settings.temperature
-        student = (_masked(logits, mask) / heat).log_softmax(-1)
-        teacher = (_masked(taught, mask) / heat).log_softmax(-1)
-        return F.kl_div(student, teacher, reduction="batchmean", log_target=True) * heat**2
-
-
-def _masked(logits: Tensor, mask: Tensor) -> Tensor:
-    return logits.masked_fill(mask == 0, -1e4)
+        student = real_logits(logits / heat, mask).log_softmax(-1)
+        teacher = real_logits(taught / heat, mask).log_softmax(-1)
+        distance = teacher.exp() * (teacher - student)
+        return distance.masked_fill(mask == 0, 0).sum(-1).mean() * heat**2
 
 
 def _questions(settings: Settings) -> tuple[Sequence[Question], Sequence[Question]]:

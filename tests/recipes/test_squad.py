@@ -1,0 +1,169 @@
+"""The squad recipe as a user runs it: presets, a teacher, calibration, and a folder that evaluates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import parity
+from pocketbert.cli import main
+from pocketbert.heads import build, load, save
+from pocketbert.recipes.squad import Objective, Settings
+from pocketbert.tasks.squad.features import featurise
+from pocketbert.tasks.squad.predict import collate, predict
+from pocketbert.tasks.squad.reading import read_questions
+from pocketbert.text import Tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAIN, DEV = ROOT / "examples" / "data" / "squad-train.json", ROOT / "examples" / "data" / "squad-dev.json"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(0)
+    save(build("mobilebert-nano"), folder)
+    Tokenizer.load().save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reader(encoder, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "reader"
+    arguments = ["--model", str(encoder), "--train_file", str(TRAIN), "--validation_file", str(DEV)]
+    assert main(["train", "squad", "--preset", "toy", *arguments, "--output_dir", str(folder)]) == 0
+    return folder
+
+
+def test_the_output_is_a_model_folder(reader) -> None:
+    for name in (
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "vocab.txt",
+        "qa_config.json",
+        "README.md",
+    ):
+        assert (reader / name).is_file(), name
+    model = load(reader)
+    assert model.kind == "question-answering"
+    assert model.report.new == ()
+    assert "best_f1" in json.loads((reader / "scores.json").read_text())
+
+
+def test_the_output_evaluates(reader, capsys, tmp_path) -> None:
+    arguments = [
+        "evaluate",
+        str(reader),
+        "--task",
+        "squad",
+        "--data",
+        str(DEV),
+        "--out",
+        str(tmp_path),
+        "--json",
+    ]
+    assert main(arguments) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["questions"] == len(read_questions(DEV).questions)
+    assert {"exact", "f1", "HasAns_f1", "NoAns_f1", "best_f1", "best_f1_thresh"} <= set(scores)
+    for name in (
+        "predictions.json",
+        "nbest_predictions.json",
+        "null_odds.json",
+        "risk_coverage.png",
+        "reliability.png",
+    ):
+        assert (tmp_path / name).stat().st_size > 0, name
+
+
+def test_fitting_again_changes_the_calibration(reader, capsys) -> None:
+    before = (reader / "qa_config.json").read_text()
+    assert main(["evaluate", str(reader), "--task", "squad", "--data", str(TRAIN), "--fit"]) == 0
+    assert (reader / "qa_config.json").read_text() != before
+
+
+def test_evaluating_an_encoder_says_what_to_do(encoder, capsys) -> None:
+    assert main(["evaluate", str(encoder), "--task", "squad", "--data", str(DEV)]) == 2
+    assert "train squad" in capsys.readouterr().err
+
+
+def test_predicting_in_batches_equals_one_by_one(encoder) -> None:
+    tokenizer = Tokenizer.load()
+    model = parity.redraw(load(encoder, head="question-answering"))
+    features = featurise(read_questions([TRAIN, DEV]).questions, tokenizer, max_length=56, overlap=8)
+    assert len(features) > 10
+    starts, ends = predict(model, features, batch_tokens=512)
+    for feature, start, end in zip(features, starts, ends, strict=True):
+        assert len(start) == len(end) == len(feature)
+        alone = predict(model, [feature])
+        assert torch.allclose(torch.from_numpy(alone[0][0]), torch.from_numpy(start), atol=1e-4)
+        assert torch.allclose(torch.from_numpy(alone[1][0]), torch.from_numpy(end), atol=1e-4)
+
+
+def _settings(encoder, **changes) -> Settings:
+    return Settings(model=str(encoder), train_file=(str(TRAIN),), output_dir=Path("unused"), **changes)
+
+
+def test_soft_labels(encoder, tmp_path) -> None:
+    """alpha 0 is the gold alone; alpha 1 with a teacher like the student has nothing left to learn."""
+    model = parity.redraw(load(encoder, head="question-answering"))
+    save(model, tmp_path)
+    Tokenizer.load().save(tmp_path)
+    features = featurise(read_questions(TRAIN).questions[:6], Tokenizer.load(), max_length=96, train=True)
+    batch = collate(features)
+    gold = model(**batch).loss
+    plain, _ = Objective(_settings(encoder), 0)(model, batch, 0)
+    assert torch.allclose(plain, gold, atol=1e-5)
+    hard, _ = Objective(_settings(encoder, teacher=str(tmp_path), alpha=0.0), 0)(model, batch, 0)
+    assert torch.allclose(hard, gold, atol=1e-5)
+    same, logged = Objective(_settings(encoder, teacher=str(tmp_path), alpha=1.0), 0)(model, batch, 0)
+    assert float(same.detach()) == pytest.approx(0, abs=1e-5)
+    assert set(logged) == {"hard", "soft"}
+    with torch.no_grad():
+        model.head.linear.weight.add_(0.1)
+    other, _ = Objective(_settings(encoder, teacher=str(tmp_path), alpha=1.0), 0)(model, batch, 0)
+    assert float(other.detach()) > 1e-3
+
+
+def test_label_smoothing_never_rewards_padding(encoder) -> None:
+    model = parity.redraw(load(encoder, head="question-answering"))
+    questions = read_questions(TRAIN).questions[:6]
+    features = featurise(questions, Tokenizer.load(), max_length=96, train=True)
+    objective = Objective(_settings(encoder, label_smoothing=0.2), 0)
+    together, _ = objective(model, collate(features), 0)
+    alone = torch.stack([objective(model, collate([feature]), 0)[0] for feature in features]).mean()
+    assert torch.allclose(together, alone, atol=1e-4)
+
+
+def test_a_teacher_without_a_head_is_refused(encoder) -> None:
+    from pocketbert.errors import InputError
+
+    with pytest.raises(InputError, match="nothing to say"):
+        Objective(_settings(encoder, teacher=str(encoder)), 0)
+
+
+@pytest.mark.parametrize("preset", ["bert", "mobilebert", "reader"])
+def test_every_preset_runs_two_steps(preset, encoder, tmp_path) -> None:
+    arguments = ["--model", str(encoder), "--train_file", str(TRAIN), "--output_dir", str(tmp_path / "out")]
+    small = ["max_steps=2", "per_device_train_batch_size=4", "max_seq_length=96", "validation_split=0.3"]
+    assert main(["train", "squad", "--preset", preset, *arguments, *small]) == 0
+    assert load(tmp_path / "out").kind == "question-answering"
+
+
+def test_positions_grow(encoder, tmp_path, capsys) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("The river rises in the hills and runs past the mill to the sea. " * 60)
+    arguments = ["--model", str(encoder), "--train_file", str(text), "--output_dir", str(tmp_path / "longer")]
+    small = ["positions=160", "max_steps=2", "per_device_train_batch_size=2", "logging_steps=1"]
+    assert main(["train", "positions", "--preset", "mobilebert-384", *arguments, *small]) == 0
+    before, after = load(encoder).eval(), load(tmp_path / "longer").eval()
+    assert after.config.max_position_embeddings == 160
+    ids = torch.randint(1000, 20_000, (1, 128))
+    assert torch.equal(before(ids).last, after(ids).last), "what was known stays as it was"
+    assert after(torch.randint(1000, 20_000, (1, 160))).last.isfinite().all()
+    assert main(["train", "positions", *arguments, "positions=100", "overwrite_output_dir=true"]) == 2
+    assert "ask for more" in capsys.readouterr().err
