@@ -51,10 +51,8 @@ def load(file: Path) -> ModuleType:
     """Import a recipe file."""
     for package in ("torch", "accelerate"):
         require(package, extra="lab")
-    if file.parent == catalogue.FOLDER:
-        module = import_module(f"pocketbert.recipes.{file.stem}")
-    else:
-        module = _import_file(file)
+    ours = file.parent == catalogue.FOLDER
+    module = import_module(f"pocketbert.recipes.{file.stem}") if ours else _import_file(file)
     for name in ("Settings", "run"):
         if not hasattr(module, name):
             raise InputError(f"{file} is no recipe: it must define `{name}` (see pocketbert copy)")

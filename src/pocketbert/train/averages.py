@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from pocketbert.train.state import Checkpoint, read_folder, write_folder
+from pocketbert.train.state import Checkpoint, discard, read_folder, write_folder
 
 
 class MovingAverage:
@@ -34,16 +32,8 @@ class MovingAverage:
         for name, weight in self.weights.items():
             weight.copy_(weights[name])
 
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Within, the model has the averaged weights."""
-        self._swap()
-        try:
-            yield
-        finally:
-            self._swap()
-
-    def _swap(self) -> None:
+    def swap(self) -> None:
+        """Exchange the model's weights and the averaged ones; a second time undoes it."""
         for name, weight in self._live.items():
             self.weights[name], weight.data = weight.data, self.weights[name]
 
@@ -59,13 +49,13 @@ class Snapshots:
         """Add the weights of a step and drop the oldest."""
         write_folder(self.folder / f"step-{step}", Checkpoint({"model": weights}, {"step": step}))
         for _, path in self._found()[: -self.keep]:
-            shutil.rmtree(path)
+            discard(path)
 
     def rewind(self, step: int) -> None:
         """Forget what a run did after the step it resumes at."""
         for taken, path in self._found():
             if taken > step:
-                shutil.rmtree(path)
+                discard(path)
 
     def mean(self) -> dict[str, Tensor]:
         """The mean of the snapshots; empty if there are fewer than two."""

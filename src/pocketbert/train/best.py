@@ -43,6 +43,10 @@ class Best:
             return True
         return score > self.score if self.greater_is_better else score < self.score
 
+    def forget(self) -> None:
+        """Begin anew: the weights that scored so are not here."""
+        self.score, self.step, self.scores, self.waited = None, 0, {}, 0
+
     def state(self) -> dict[str, Any]:
         """For the checkpoint."""
         return asdict(self)

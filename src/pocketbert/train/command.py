@@ -25,7 +25,10 @@ _ASSIGNMENT = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.DOTALL)
 
 
 def main(
-    file: str | Path, settings_class: type, run: Callable[[Any], Any], arguments: Sequence[str] | None = None
+    file: str | Path,
+    settings_class: type[Any],
+    run: Callable[[Any], Any],
+    arguments: Sequence[str] | None = None,
 ) -> int:
     """Run a recipe file as a program of its own; returns the exit status."""
     name = Path(file).name
@@ -43,7 +46,7 @@ def main(
     return status if isinstance(status, int) else 0
 
 
-def recipe_command(file: Path, settings_class: type, run: Callable[[Any], Any]) -> click.Command:
+def recipe_command(file: Path, settings_class: type[Any], run: Callable[[Any], Any]) -> click.Command:
     """The click command of a recipe."""
     fields = fields_of(settings_class)
     presets = presets_of(file)
@@ -108,9 +111,13 @@ def _common(presets: Mapping[str, Path]) -> list[click.Parameter]:
 def _option(field: Field) -> click.Option:
     note = "required" if field.required else f"default: {shown(field.default)}"
     help_text = f"{field.help[:1].upper()}{field.help[1:]} [{note}]"
-    optional = {} if field.flag_value is None else {"is_flag": False, "flag_value": field.flag_value}
     return click.Option(
-        [f"--{field.name}", field.name], metavar=f"<{field.allowed}>", help=help_text, type=str, **optional
+        [f"--{field.name}", field.name],
+        metavar=f"<{field.allowed}>",
+        help=help_text,
+        type=str,
+        is_flag=False,
+        flag_value=field.flag_value,
     )
 
 

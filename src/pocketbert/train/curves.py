@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,9 @@ def draw(log_file: Path, picture: Path) -> None:
     records = read_log(log_file)
     train = [record for record in records if record["kind"] == "train"]
     evaluations = [record for record in records if record["kind"] == "evaluation"]
-    scores = sorted({name for record in evaluations for name in record["scores"]})
+    scores = sorted(
+        {name for record in evaluations for name, value in record["scores"].items() if value is not None}
+    )
     panels = 1 + bool(scores)
     figure = Figure(figsize=(8, 3.5 * panels), layout="constrained")
     axes = figure.subplots(panels, 1, squeeze=False)[:, 0]
@@ -36,19 +38,23 @@ def draw(log_file: Path, picture: Path) -> None:
     rate.set_ylabel("rate", color="tab:orange")
     rate.ticklabel_format(axis="y", scilimits=(0, 0))
     for name in scores:
-        marks = [
-            (record["step"], record["scores"][name]) for record in evaluations if name in record["scores"]
-        ]
-        axes[-1].plot(*zip(*marks, strict=True), marker="o", markersize=3, linewidth=1.2, label=name)
+        marks = [(record["step"], record["scores"].get(name)) for record in evaluations]
+        known = [mark for mark in marks if mark[1] is not None]
+        axes[-1].plot(*zip(*known, strict=True), marker="o", markersize=3, linewidth=1.2, label=name)
     if scores:
         axes[-1].set_xlabel("step")
         axes[-1].legend(fontsize="small", loc="best")
     for axis in axes:
         axis.grid(alpha=0.3)
 
-    temporary = picture.with_name(f".{picture.name}-{os.getpid()}")
-    figure.savefig(temporary, format="png", dpi=110)
-    temporary.replace(picture)
+    picture_bytes = io.BytesIO()
+    figure.savefig(picture_bytes, format="png", dpi=110)
+    temporary = picture.with_name(f".{picture.name}.unfinished")
+    try:
+        temporary.write_bytes(picture_bytes.getvalue())
+        temporary.replace(picture)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:

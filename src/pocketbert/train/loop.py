@@ -11,30 +11,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-import torch
-from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs, broadcast
 from torch import Tensor, nn
 
-from pocketbert.errors import InputError, TrainingError
-from pocketbert.train import optimisers, parts, schedule, seeds, state
-from pocketbert.train.averages import MovingAverage, Snapshots
+from pocketbert.errors import TrainingError
+from pocketbert.train import parts, schedule, state
 from pocketbert.train.batches import Batches, Course
 from pocketbert.train.best import Best
-from pocketbert.train.curves import draw
 from pocketbert.train.fields import to_json
 from pocketbert.train.interrupt import Interrupted, Signals
 from pocketbert.train.job import Job, Result
 from pocketbert.train.log import Progress
-from pocketbert.train.output import BEST, CURVES, LOG, RUN, SNAPSHOTS, Output
-from pocketbert.train.provenance import describe_run, write_json
+from pocketbert.train.machine import Machine
+from pocketbert.train.output import Output
+from pocketbert.train.provenance import describe_run
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.standing import Standing
 from pocketbert.train.step import Stepper
-from pocketbert.train.window import Window
 
 Example = TypeVar("Example")
 Batch = TypeVar("Batch")
@@ -90,286 +85,189 @@ def train(
 
 
 class _Loop:
-    """One run: its step, and what is due after each step."""
+    """One run: its steps, and what is due after each."""
 
     def __init__(self, job: Job) -> None:
         settings = self.settings = job.settings
         self.job = job
-        self.accelerator = _accelerator(settings)
-        self.main = self.accelerator.is_main_process
-        self.output = Output(settings, main=self.main)
-        seeds.seed_everything(settings.seed + self.accelerator.process_index)
+        self.machine = Machine(job)
+        self.output = Output(settings, main=self.machine.main)
         self.batches = Batches(
             job.example_lengths(),
             batch_size=settings.per_device_train_batch_size,
-            batches_per_step=settings.gradient_accumulation_steps * self.accelerator.num_processes,
+            batches_per_step=settings.gradient_accumulation_steps * self.machine.processes,
             max_tokens=settings.max_tokens_per_batch,
             by_length=settings.group_by_length,
             seed=settings.seed,
         )
         self.course = Course(self.batches, epochs=settings.num_train_epochs, max_steps=settings.max_steps)
         rates = job.rates or schedule.from_settings(settings, self.course.total)
-        self.optimiser = optimisers.make(
-            parts.groups(job.model, settings, by_part=job.rates is not None), settings
+        self.stepper = Stepper(job, self.machine, self.batches, rates)
+        self.now = Standing(
+            Best(
+                metric=(settings.metric_for_best_model or job.best) if job.evaluate else None,
+                greater_is_better=(
+                    job.greater_is_better
+                    if settings.greater_is_better is None
+                    else settings.greater_is_better
+                ),
+            )
         )
-        prepared, stepping = self.accelerator.prepare(job.model.train(), self.optimiser)
-        self.stepper = Stepper(job, self.accelerator, prepared, stepping, self.batches, rates)
-        self.average = None if settings.ema_decay is None else MovingAverage(job.model, settings.ema_decay)
-        self.snapshots = Snapshots(self.output.folder / SNAPSHOTS, settings.average_last)
-        self.window = Window()
-        self.best = Best(
-            metric=(settings.metric_for_best_model or job.best) if job.evaluate else None,
-            greater_is_better=(
-                job.greater_is_better if settings.greater_is_better is None else settings.greater_is_better
-            ),
-        )
-        self.step = 0  # steps done
-        self.evaluated = 0 if not settings.eval_on_start else -1  # step of the last evaluation
-        self.scores: dict[str, float] = {}
 
     def run(self) -> Result:
         if self.output.resume is not None:
             self._resume(self.output.resume)
-        self.accelerator.wait_for_everyone()  # every process has read what the main one may now delete
-        self.output.prepare(self.step)
-        self._describe()
-        self.progress = Progress(self.course.total, enabled=self.main)
-        self.saved, self.saved_at = self.step, time.monotonic()
+        self.machine.wait()  # every process has read what the main one may now delete
+        counts = {"examples": len(self.job.examples), "steps": self.course.total}
+        settings = to_json(self.settings)
+        run = describe_run(settings, self.job.data_files, **counts)
+        self.output.prepare(self.now.step, {"settings": settings, "run": run})
+        self.output.log("start", self.now.step, counts)
+        self.progress = Progress(self.course.total, enabled=self.machine.main)
+        self.saved, self.saved_at = self.now.step, time.monotonic()
         try:
             with Signals() as signals:
                 self._after_step(stop=False, save=False)
-                while self.step < self.course.total and not self._patience_lost():
-                    self._do_step(signals)
+                while not self._over():
+                    self._step(signals)
                 return self._finish()
         finally:
             self.progress.close()
-            self.accelerator.unwrap_model(self.stepper.model, keep_fp32_wrapper=False)
+            self.machine.close()
 
-    def _do_step(self, signals: Signals) -> None:
-        began = time.monotonic()
+    def _step(self, signals: Signals) -> None:
+        now, began = self.now, time.monotonic()
         minutes = self.settings.save_minutes
-        late = self.main and minutes is not None and began - self.saved_at > 60 * minutes
-        batches = self.batches.step(*self.course.at(self.step))
+        late = self.machine.main and minutes is not None and began - self.saved_at > 60 * minutes
+        batches = self.batches.step(*self.course.at(now.step))
         try:
-            outcome = self.stepper.run(self.step, batches, (signals.number > 0, late))
+            outcome = self.stepper.run(now.step, batches, (signals.number > 0, late))
         except TrainingError as error:
-            raise self.output.failure(self.step + 1, error) from error
-        self.step += 1
-        if self.average is not None:
-            self.average.update(self.step)
-        self.window.add(outcome, time.monotonic() - began)
-        self.progress.show(
-            self.step,
-            loss=outcome.loss,
-            rate=outcome.rate,
-            tokens_per_second=self.window.tokens_per_second,
-        )
-        if self.step % self.settings.logging_steps == 0 or self.step == self.course.total:
-            line = {"epoch": round(self.course.epoch(self.step), 4), **self.window.line()}
-            self._log("train", {**line, "rate": outcome.rate, "gradient_norm": outcome.gradient_norm})
-        # A signal that came during the step counts now with one process, a step later with several.
-        stop = outcome.shared[0] > 0 or (signals.number > 0 and self.accelerator.num_processes == 1)
+            raise self.output.failure(now.step + 1, error) from error
+        now.step += 1
+        if self.machine.average is not None:
+            self.machine.average.update(now.step)
+        now.window.add(outcome, time.monotonic() - began)
+        speed = now.window.tokens_per_second
+        self.progress.show(now.step, loss=outcome.loss, rate=outcome.rate, tokens_per_second=speed)
+        if now.step % self.settings.logging_steps == 0 or now.step == self.course.total:
+            line = {"epoch": round(self.course.epoch(now.step), 4), **now.window.line()}
+            line.update(rate=outcome.rate, gradient_norm=outcome.gradient_norm)
+            self.output.log("train", now.step, line)
+        # A signal that came during the step counts now with one process, and a step later with several.
+        stop = outcome.shared[0] > 0 or (signals.number > 0 and self.machine.processes == 1)
         self._after_step(stop=stop, save=outcome.shared[1] > 0)
 
     def _after_step(self, *, stop: bool, save: bool) -> None:
-        """Evaluate and save what is due; when asked to stop, save at once and leave the rest to the resumed run."""
+        """Evaluate and save what is due; when told to stop, save at once and leave the rest to the resumed run."""
+        step = self.now.step
         if stop:
             self._save()
-            raise Interrupted(f"stopped after step {self.step} of {self.course.total}; {self.output.left()}")
-        if self._evaluation_due() and self.evaluated != self.step:
+            raise Interrupted(f"stopped after step {step} of {self.course.total}; {self.output.left()}")
+        if self._evaluation_due() and self.now.evaluated != step:
             self._evaluate()
         every = self.settings.average_steps or self.settings.save_steps
-        if self.settings.average_last and self.step and self.step % every == 0 and self.main:
-            with self.output.writing(self.step):
-                self.snapshots.take(self.step, self._weights())
-        last = self.step == self.course.total or self._patience_lost()
-        if save or ((last or self.step % self.settings.save_steps == 0) and self.saved != self.step):
+        if self.settings.average_last and step and step % every == 0:
+            self.output.snapshot(step, self.machine.weights())
+        if save or ((self._over() or step % self.settings.save_steps == 0) and self.saved != step):
             self._save()
 
+    def _over(self) -> bool:
+        patience = self.settings.early_stopping_patience
+        return self.now.step == self.course.total or (
+            patience is not None and self.now.best.waited >= patience
+        )
+
     def _evaluation_due(self) -> bool:
-        strategy = self.settings.eval_strategy
+        step, strategy = self.now.step, self.settings.eval_strategy
         if self.job.evaluate is None or strategy == "no":
             return False
-        if self.step == 0:
+        if step == 0:
             return self.settings.eval_on_start
         if strategy == "steps":
-            return self.step % self.settings.eval_steps == 0 or self.step == self.course.total
-        return self.course.ends_epoch(self.step)
+            return step % self.settings.eval_steps == 0 or step == self.course.total
+        return self.course.ends_epoch(step)
 
-    def _evaluate(self) -> None:
-        with nullcontext() if self.average is None else self.average.applied():
-            self.scores = self._scores()
-            better = self.best.offer(self.scores, self.step)
-            if better and self.main:
-                self._keep_best()
-        self.evaluated = self.step
-        shown = {name: value if math.isfinite(value) else None for name, value in self.scores.items()}
-        self._log("evaluation", {"scores": shown, "best": better})
+    def _evaluate(self, **note: str) -> None:
+        assert self.job.evaluate is not None  # noqa: S101 - asked before
+        now = self.now
+        with self.machine.evaluating():
+            scores = {name: float(value) for name, value in self.job.evaluate(self.machine.model).items()}
+        now.scores, now.evaluated = self.machine.agree(scores), now.step
+        try:
+            better = now.best.offer(now.scores, now.step)
+        except TrainingError as error:
+            raise self.output.failure(now.step, error) from error
+        if better:
+            self.output.keep_best(now.step, self.machine.weights(), now.scores)
+        shown = {name: value if math.isfinite(value) else None for name, value in now.scores.items()}
+        self.output.log("evaluation", now.step, {"scores": shown, "best": better, **note})
         self.progress.say(
-            f"step {self.step}: " + "  ".join(f"{name} {value:g}" for name, value in shown.items())
+            f"step {now.step}: " + "  ".join(f"{name} {value:g}" for name, value in now.scores.items())
         )
-        if self.settings.plot_curves and self.main:
-            with self.output.writing(self.step):
-                draw(self.output.folder / LOG, self.output.folder / CURVES)
-
-    def _scores(self) -> dict[str, float]:
-        assert self.job.evaluate is not None  # noqa: S101
-        with seeds.randomness_kept(), torch.no_grad():
-            scores = {name: float(value) for name, value in self.job.evaluate(self.job.model.eval()).items()}
-        self.job.model.train()
-        if self.accelerator.num_processes == 1:
-            return scores
-        # Processes must agree on what is best: the main one's figures count.
-        values = torch.tensor([*scores.values()], dtype=torch.float64, device=self.accelerator.device)
-        return dict(zip(scores, broadcast(values).tolist(), strict=True))
-
-    def _keep_best(self) -> None:
-        kept = state.Checkpoint({"model": state.weights_of(self.job.model)}, self.best.state())
-        with self.output.writing(self.step):
-            state.write_folder(self.output.folder / BEST, kept)
-
-    def _patience_lost(self) -> bool:
-        patience = self.settings.early_stopping_patience
-        return patience is not None and self.best.waited >= patience
+        self.output.draw(now.step)
 
     def _save(self) -> None:
-        scaler = self.accelerator.scaler
-        tensors = {
-            "model": state.weights_of(self.job.model),
-            "optimiser": state.optimiser_state(self.optimiser, self.job.model),
-            "random": _gathered(self.accelerator, seeds.random_state()),
-        }
-        if self.average is not None:
-            tensors["average"] = self.average.weights
-        progress = {
-            "step": self.step,
-            "evaluated": self.evaluated,
-            "scores": self.scores,
-            "best": self.best.state(),
-            "window": self.window.state(),
-            "scaler": None if scaler is None else scaler.state_dict(),
-            "order": self._order(),
-        }
-        self.output.save(self.step, state.Checkpoint(tensors, progress))
-        self.saved, self.saved_at = self.step, time.monotonic()
+        progress = {**self.now.state(), "scale": self.machine.scale(), "identity": self._identity()}
+        self.output.save(
+            self.now.step, state.Checkpoint(self.machine.tensors(), progress), self.now.best.step
+        )
+        self.saved, self.saved_at = self.now.step, time.monotonic()
 
     def _resume(self, folder: Path) -> None:
         saved = state.read_folder(folder)
-        tensors, progress = saved.tensors, saved.progress
-        order = progress["order"]
-        for name, value in self._order().items():
-            if order[name] != value:
+        before, now = saved.progress["identity"], self._identity()
+        for name in now:
+            if before.get(name) != now[name]:
                 raise TrainingError(
-                    f"{folder} cannot be resumed exactly: {name} was {order[name]} and is now {value}; "
+                    f"{folder} cannot be resumed exactly: {name} was {before.get(name)} and is now {now[name]}; "
                     "resume with the settings and data the run began with"
                 )
-        state.set_weights(self.job.model, tensors["model"], folder)
-        state.set_optimiser_state(self.optimiser, self.job.model, tensors["optimiser"], folder)
-        if self.average is not None and "average" in tensors:
-            self.average.load(tensors["average"])
-        if self.accelerator.scaler is not None and progress["scaler"] is not None:
-            self.accelerator.scaler.load_state_dict(progress["scaler"])
-        own = f"{self.accelerator.process_index}/"
-        seeds.set_random_state(
-            {
-                name.removeprefix(own): value
-                for name, value in tensors["random"].items()
-                if name.startswith(own)
-            }
-        )
-        if (self.output.folder / BEST).is_dir():
-            self.best.load(progress["best"])
-        self.step, self.evaluated = progress["step"], progress["evaluated"]
-        self.scores, self.window = dict(progress["scores"]), Window.load(progress["window"])
-        if self.main:
-            self.snapshots.rewind(self.step)
+        if saved.progress["step"] > self.course.total:
+            raise TrainingError(
+                f"{folder} is at step {saved.progress['step']}, but this run ends at {self.course.total}: "
+                "raise num_train_epochs or max_steps"
+            )
+        self.machine.load(saved.tensors, saved.progress["scale"], folder)
+        self.now.load(saved.progress)
+        if self.now.best.score is not None and not self.output.has_best(self.now.best.step):
+            self.now.best.forget()
 
-    def _order(self) -> dict[str, Any]:
-        """What the order of the examples follows from."""
+    def _identity(self) -> dict[str, Any]:
+        """What the order of the examples and the optimiser's state follow from: a run cannot change it."""
+        names = ["seed", "optim", "per_device_train_batch_size", "gradient_accumulation_steps"]
+        names += ["max_tokens_per_batch", "group_by_length"]
         return {
             "examples": len(self.job.examples),
             "tokens": int(self.batches.lengths.sum()),
-            "seed": self.settings.seed,
-            "per_device_train_batch_size": self.settings.per_device_train_batch_size,
-            "gradient_accumulation_steps": self.settings.gradient_accumulation_steps,
-            "max_tokens_per_batch": self.settings.max_tokens_per_batch,
-            "group_by_length": self.settings.group_by_length,
-            "processes": self.accelerator.num_processes,
+            "processes": self.machine.processes,
+            **{name: getattr(self.settings, name) for name in names},
         }
 
     def _finish(self) -> Result:
-        if self.average is not None:
-            state.set_weights(self.job.model, self._weights(), self.output.folder)
-        if self.settings.average_last:
-            self._try_mean()
-        kept = self.best.score is not None and self.settings.load_best_model_at_end
+        now = self.now
+        state.set_weights(self.machine.model, self.machine.weights(), self.output.folder)
+        self.machine.average = None  # the model itself has it now
+        self.machine.wait()
+        mean = self.output.snapshots.mean() if self.settings.average_last else {}
+        if mean:
+            state.set_weights(self.machine.model, mean, self.output.folder)
+            if self.job.evaluate is not None and self.settings.eval_strategy != "no":
+                self._evaluate(of="the mean of the snapshots")
+        kept = now.best.score is not None and self.settings.load_best_model_at_end
+        self.machine.wait()
         if kept:
-            folder = self.output.folder / BEST
-            state.set_weights(self.job.model, state.read_folder(folder).tensors["model"], folder)
-        result = Result(
-            steps=self.step,
-            epochs=round(self.course.epoch(self.step), 4),
-            seconds=round(self.window.total_seconds, 3),
-            stopped="finished" if self.step == self.course.total else "patience",
-            scores=dict(self.best.scores if kept else self.scores),
-            best_step=self.best.step if kept else self.step,
-            checkpoint=state.checkpoint_folder(self.output.folder, self.step),
+            state.set_weights(self.machine.model, self.output.best(now.best.step), self.output.folder)
+        stopped: Literal["finished", "patience"] = "finished" if now.step == self.course.total else "patience"
+        best_step = now.best.step if kept else now.step
+        self.output.log("end", now.step, {"stopped": stopped, "best_step": best_step})
+        self.output.draw(now.step)
+        return Result(
+            steps=now.step,
+            epochs=round(self.course.epoch(now.step), 4),
+            seconds=round(now.window.total_seconds, 3),
+            stopped=stopped,
+            scores=dict(now.best.scores if kept else now.scores),
+            best_step=best_step,
+            checkpoint=state.checkpoint_folder(self.output.folder, now.step),
         )
-        self._log("end", {"stopped": result.stopped, "best_step": result.best_step})
-        if self.settings.plot_curves and self.main:
-            with self.output.writing(self.step):
-                draw(self.output.folder / LOG, self.output.folder / CURVES)
-        self.job.model.eval()
-        return result
-
-    def _try_mean(self) -> None:
-        """Put the mean of the snapshots into the model, and into `best` where it scores better."""
-        self.accelerator.wait_for_everyone()
-        mean = self.snapshots.mean()
-        if not mean:
-            return
-        state.set_weights(self.job.model, mean, self.output.folder)
-        if self.job.evaluate is not None and self.settings.eval_strategy != "no":
-            self.scores = self._scores()
-            better = self.best.offer(self.scores, self.step)
-            self._log("evaluation", {"scores": self.scores, "best": better, "of": "mean"})
-            if better and self.main:
-                self._keep_best()
-            self.accelerator.wait_for_everyone()
-
-    def _weights(self) -> dict[str, Tensor]:
-        """The weights to evaluate and keep: the moving average where there is one."""
-        averaged = {} if self.average is None else self.average.weights
-        return {**state.weights_of(self.job.model), **averaged}
-
-    def _describe(self) -> None:
-        settings = to_json(self.settings)
-        counts = {"examples": len(self.job.examples), "steps": self.course.total}
-        if self.main:
-            with self.output.writing(self.step):
-                write_json(self.output.folder / "settings.json", settings)
-                write_json(self.output.folder / RUN, describe_run(settings, self.job.data_files, **counts))
-        self._log("start", counts)
-
-    def _log(self, kind: str, values: Mapping[str, Any]) -> None:
-        with self.output.writing(self.step):
-            self.output.log.write(kind, self.step, values)
-
-
-def _accelerator(settings: LoopSettings) -> Accelerator:
-    handlers = [DistributedDataParallelKwargs(find_unused_parameters=settings.ddp_find_unused_parameters)]
-    try:
-        return Accelerator(mixed_precision=settings.mixed_precision, kwargs_handlers=handlers)
-    except ValueError as error:
-        raise InputError(f"mixed_precision = {settings.mixed_precision}: {error}") from error
-
-
-def _gathered(accelerator: Accelerator, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Every process's tensors as `process/name`."""
-    if accelerator.num_processes == 1:
-        return {f"0/{name}": tensor for name, tensor in tensors.items()}
-    gathered: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        rows = accelerator.gather(tensor.unsqueeze(0).to(accelerator.device)).cpu()
-        gathered.update((f"{process}/{name}", row) for process, row in enumerate(rows))
-    return gathered

@@ -58,12 +58,8 @@ def write_folder(folder: Path, checkpoint: Checkpoint) -> None:
             _flush(file)
         _flush(temporary)
         if folder.exists():
-            old = temporary.with_name(f"{temporary.name}-old")
-            folder.rename(old)
-            temporary.rename(folder)
-            shutil.rmtree(old)
-        else:
-            temporary.rename(folder)
+            discard(folder)
+        temporary.rename(folder)
         _flush(folder.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -100,12 +96,15 @@ def checkpoints(output: Path) -> list[Path]:
     return [path for _, path in sorted(numbered)]
 
 
-def prune(output: Path, keep: int) -> None:
-    """Delete all but the last checkpoints, and what a kill left unfinished."""
-    for path in checkpoints(output)[:-keep]:
-        # Renamed first: a kill in the middle of deleting must not leave half a checkpoint under its name.
-        doomed = path.with_name(f"{_TEMPORARY}{path.name}")
-        path.rename(doomed)
+def discard(folder: Path) -> None:
+    """Delete a folder; renamed first, so that a kill half-way leaves nothing that looks whole."""
+    doomed = folder.with_name(f"{_TEMPORARY}{folder.name}-{os.getpid()}-old")
+    folder.rename(doomed)
+    shutil.rmtree(doomed)
+
+
+def sweep(output: Path) -> None:
+    """Delete what a kill left unfinished."""
     for path in output.glob(f"{_TEMPORARY}*"):
         shutil.rmtree(path, ignore_errors=True)
 

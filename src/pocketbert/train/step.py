@@ -11,16 +11,15 @@ import math
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.utils import DistributedType, send_to_device
+from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
 from pocketbert.errors import TrainingError
 from pocketbert.train.batches import Batches, Indices
 from pocketbert.train.job import Job
+from pocketbert.train.machine import Machine
 from pocketbert.train.schedule import Rates
 
 _MAX_SKIPPED = 50  # steps in a row whose fp16 gradient overflowed
@@ -45,14 +44,13 @@ class Stepper:
     def __init__(
         self,
         job: Job,
-        accelerator: Accelerator,
-        model: nn.Module,
-        optimiser: Any,
+        machine: Machine,
         batches: Batches,
         rates: Rates,
     ) -> None:
-        """Take what `accelerate` prepared."""
-        self.job, self.accelerator, self.model, self.optimiser = job, accelerator, model, optimiser
+        """Take what computes, the batches for their lengths, and the schedule."""
+        self.job, self.accelerator = job, machine.accelerator
+        self.model, self.optimiser = machine.stepping_model, machine.stepping_optimiser
         self.batches, self.rates = batches, rates
         self._skipped = 0
 
@@ -127,8 +125,6 @@ class Stepper:
     def _clip(self, limit: float | None) -> float:
         self.accelerator.unscale_gradients(self.optimiser)
         weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
-        if self.accelerator.distributed_type == DistributedType.FSDP:
-            return float(self.accelerator.clip_grad_norm_(weights, limit or math.inf))
         gradients = [weight.grad for weight in weights if weight.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
         if limit is not None and norm > limit:

@@ -1,0 +1,139 @@
+"""What computes: the model, the optimiser and the averaged weights on `accelerate`, and their whole state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast
+from torch import Tensor
+
+from pocketbert.errors import InputError
+from pocketbert.train import optimisers, parts, seeds, state
+from pocketbert.train.averages import MovingAverage
+from pocketbert.train.job import Job
+from pocketbert.train.settings import LoopSettings
+
+# Sharded engines cut weights and moments into pieces that `state` does not know how to put together.
+_WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
+
+
+class Machine:
+    """A model made ready to train, in one process or in several that share gradients."""
+
+    def __init__(self, job: Job) -> None:
+        """Place the model, seed the generators, make the optimiser."""
+        settings = job.settings
+        self.accelerator = _accelerator(settings)
+        self.main: bool = self.accelerator.is_main_process
+        self.processes: int = self.accelerator.num_processes
+        seeds.seed_everything(settings.seed + self.accelerator.process_index)
+        self.model = job.model
+        groups = parts.groups(job.model, settings, by_part=job.rates is not None)
+        self._optimiser = optimisers.make(groups, settings)
+        # What a step uses: the same model and optimiser, wrapped for precision and for several processes.
+        self.stepping_model, self.stepping_optimiser = self.accelerator.prepare(
+            job.model.train(), self._optimiser
+        )
+        self._decay = settings.ema_decay
+        self.average = None if self._decay is None else MovingAverage(job.model, self._decay)
+
+    def close(self) -> None:
+        """Give the model back as it was, without the wrapper that mixed precision puts round it."""
+        self.accelerator.unwrap_model(self.stepping_model, keep_fp32_wrapper=False)
+        self.model.eval()
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights worth keeping: the moving average where there is one."""
+        averaged = {} if self.average is None else self.average.weights
+        return {**state.weights_of(self.model), **averaged}
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Within, the model has the weights worth keeping and is in evaluation mode; nothing else changes."""
+        with seeds.randomness_kept(), torch.no_grad():
+            self.model.eval()
+            if self.average is not None:
+                self.average.swap()
+            try:
+                yield
+            finally:
+                if self.average is not None:
+                    self.average.swap()
+                self.model.train()
+
+    def agree(self, scores: Mapping[str, float]) -> dict[str, float]:
+        """The main process's figures, so that all processes choose alike."""
+        if self.processes == 1:
+            return dict(scores)
+        values = torch.tensor([*scores.values()], dtype=torch.float64, device=self.accelerator.device)
+        return dict(zip(scores, broadcast(values).tolist(), strict=True))
+
+    def wait(self) -> None:
+        """Let every process come to this line."""
+        self.accelerator.wait_for_everyone()
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """All that a checkpoint holds in tensors; every process must call this, as it gathers from all."""
+        tensors = {
+            "model": state.weights_of(self.model),
+            "optimiser": state.optimiser_state(self._optimiser, self.model),
+            "random": self._gathered(seeds.random_state()),
+        }
+        if self.average is not None:
+            tensors["average"] = self.average.weights
+        return tensors
+
+    def scale(self) -> dict[str, Any] | None:
+        """The state of fp16's loss scale."""
+        scaler = self.accelerator.scaler
+        return None if scaler is None else dict(scaler.state_dict())
+
+    def load(
+        self, tensors: Mapping[str, Mapping[str, Tensor]], scale: dict[str, Any] | None, source: Path
+    ) -> None:
+        """Put back what `tensors` and `scale` gave."""
+        state.set_weights(self.model, tensors["model"], source)
+        state.set_optimiser_state(self._optimiser, self.model, tensors["optimiser"], source)
+        if self._decay is not None:
+            self.average = MovingAverage(self.model, self._decay)
+            if "average" in tensors:
+                self.average.load(tensors["average"])
+        if self.accelerator.scaler is not None and scale is not None:
+            self.accelerator.scaler.load_state_dict(scale)
+        own = f"{self.accelerator.process_index}/"
+        seeds.set_random_state(
+            {
+                name.removeprefix(own): value
+                for name, value in tensors["random"].items()
+                if name.startswith(own)
+            }
+        )
+
+    def _gathered(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Every process's tensors as `process/name`."""
+        gathered: dict[str, Tensor] = {}
+        for name, tensor in tensors.items():
+            rows = tensor.unsqueeze(0)
+            if self.processes > 1:
+                rows = self.accelerator.gather(rows.to(self.accelerator.device)).cpu()
+            gathered.update((f"{process}/{name}", row) for process, row in enumerate(rows))
+        return gathered
+
+
+def _accelerator(settings: LoopSettings) -> Accelerator:
+    handlers = [DistributedDataParallelKwargs(find_unused_parameters=settings.ddp_find_unused_parameters)]
+    try:
+        accelerator = Accelerator(mixed_precision=settings.mixed_precision, kwargs_handlers=handlers)
+    except ValueError as error:
+        raise InputError(f"mixed_precision = {settings.mixed_precision}: {error}") from error
+    if accelerator.distributed_type not in _WHOLE:
+        raise InputError(
+            f"accelerate is set to {accelerator.distributed_type.value}; the loop runs in one process or in "
+            "several with a whole copy of the model each (accelerate launch --multi_gpu or --cpu)"
+        )
+    return accelerator
