@@ -47,19 +47,19 @@ def filled(text: str) -> str:
 
 
 def footprint() -> str:
-    seconds = recorded("footprint", "import_seconds")
+    seconds = {name: pair["processor"] for name, pair in recorded("footprint", "seconds").items()}
     install = recorded("footprint", "base_install")
     alone = seconds.pop("python alone")
     rows = [f"| `{name}` | {max(0.0, value - alone):.3f} s |" for name, value in seconds.items()]
     parts = ", ".join(f"{name} {size:.0f} MB" for name, size in list(install["largest"].items())[:3])
-    where = circumstance("footprint", "import_seconds", "machine")
+    where = circumstance("footprint", "seconds", "machine")
     return "\n".join([
         "| | takes |",
         "| --- | ---: |",
         *rows,
         f"| base install ({parts}) | {install['megabytes']:.0f} MB |",
         "",
-        f"Medians over the {alone:.3f} s that Python itself needs, on {where}.",
+        f"Medians of processor time, over the {alone:.3f} s that Python itself needs, on {where}.",
     ])  # fmt: skip
 
 

@@ -15,6 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 pytest_plugins = ["network"]
 
+# The models in the tests are tiny: threads would only wait for each other, and the suite runs in two processes.
+# Set before anything imports torch, and inherited by the commands that tests run.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import shlex
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import documents
+import pocketbert
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -19,10 +25,37 @@ DOCUMENTS = [
 ]
 
 
+def sources() -> Iterator[tuple[str, str]]:
+    """Every module of the package and its text."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        parts = path.relative_to(ROOT / "src").with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_document_does_what_it_shows(document: Path, workplace: Path) -> None:
-    path = f"{workplace / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    documents.run(document, folder=workplace, environment={**os.environ, "PATH": path, "NO_COLOR": "1"})
+def test_document_does_what_it_shows(document: Path, workplace: Path, hub_cache: Path) -> None:
+    environment = {
+        **os.environ,
+        "PATH": f"{workplace / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HF_HOME": str(hub_cache),
+        "HF_HUB_OFFLINE": "1",
+        "NO_COLOR": "1",
+    }
+    documents.run(document, folder=workplace, environment=environment)
+
+
+def test_numbers_in_documents_are_those_of_the_results() -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "tables.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("module", [module for module, text in sources() if ">>> " in text])
+def test_docstring_examples_do_what_they_show(module: str) -> None:
+    names = {name: getattr(pocketbert, name) for name in pocketbert.__all__}
+    outcome = doctest.testmod(import_module(module), extraglobs=names)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
 
 
 @pytest.mark.parametrize(
@@ -79,6 +112,22 @@ def workplace(tmp_path: Path) -> Path:
     write_script(folder / "bin" / "pip", f'exec {python} -m pip "$@" {offline}')
     write_script(folder / ".venv" / "bin" / "pip", f'exec {python} -m pip "$@" {offline}')
     return folder
+
+
+@pytest.fixture(scope="module")
+def hub_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache as huggingface_hub keeps it, with a small random model under the name that the documents use."""
+    home = tmp_path_factory.mktemp("huggingface")
+    folder = home / "hub" / "models--google--mobilebert-uncased"
+    revision = "0" * 40
+    snapshot = folder / "snapshots" / revision
+    snapshot.mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(revision)
+    config = replace(pocketbert.preset("mobilebert"), num_hidden_layers=2)
+    pocketbert.build(config, "pretraining").save(snapshot)
+    pocketbert.Tokenizer.load().save(snapshot)
+    return home
 
 
 def write_script(path: Path, line: str) -> None:

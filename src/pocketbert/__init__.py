@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         TokenizerError,
         TrainingError,
     )
-    from pocketbert.heads import load
+    from pocketbert.heads import build, load
     from pocketbert.model import BertConfig, MobileBertConfig, preset
     from pocketbert.text.tokenizer import Tokenizer
     from pocketbert.text.windows import windows
@@ -39,6 +39,7 @@ __all__ = [
     "TokenizerError",
     "TrainingError",
     "__version__",
+    "build",
     "load",
     "preset",
     "windows",
@@ -56,6 +57,7 @@ _HOMES = {
     "Tokenizer": "pocketbert.text.tokenizer",
     "TokenizerError": "pocketbert.errors",
     "TrainingError": "pocketbert.errors",
+    "build": "pocketbert.heads",
     "load": "pocketbert.heads",
     "preset": "pocketbert.model",
     "windows": "pocketbert.text.windows",

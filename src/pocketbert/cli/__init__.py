@@ -21,6 +21,7 @@ from pocketbert.errors import InputError, PocketbertError, needing
 # docstrings, so that `--help` imports nothing; a test keeps the two equal.
 VERBS = {
     "copy": ("pocketbert.cli.copy", "Copy a recipe and its presets, to change and to own."),
+    "evaluate": ("pocketbert.cli.evaluate", "Measure a model with the official scores of a task."),
     "fill": ("pocketbert.cli.fill", "Show the likeliest words for each [MASK] in a text."),
     "info": ("pocketbert.cli.info", "Show what models are made of: parameters, FLOPs, memory."),
     "list": ("pocketbert.cli.list", "List recipes, their presets and the model presets."),
