@@ -15,6 +15,7 @@ vanishes among hundreds of questions and keeps the numbers finite on a handful.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -68,36 +69,37 @@ def fit(
     return Calibration(window, overlap, max_answer_length, temperature, slope, bias, threshold)
 
 
+@dataclass(frozen=True)
 class _Evidence:
     """All windows of all questions in a row, and all texts that could be answers in a row.
 
     Q questions, W windows, K kept spans, G texts.
     """
 
-    def __init__(
-        self, questions: Sequence[Question], logits: SpanLogits, windows: list[int], length: int
-    ) -> None:
-        self.questions = questions
-        self.logits = logits  # (W, S)
-        self.windows = np.array(windows, dtype=np.int64)  # (Q,) how many windows
-        self.max_answer_length = length
-        self.has_answer = np.array([bool(question.answers) for question in questions], dtype=bool)  # (Q,)
-        self.texts: list[str] = []  # G
-        self.question_of_text: Integers = np.zeros(0, np.int64)  # (G,)
-        self.text_of_span: Integers = np.zeros(0, np.int64)  # (K,)
-        self.log_odds: Floats = np.zeros(0)  # (K,)
-        self._known: dict[int, tuple[float, float]] = {}
+    questions: Sequence[Question]
+    has_answer: NDArray[np.bool_]  # (Q,)
+    windows: Integers  # (Q,) how many each question has
+    logits: SpanLogits  # (W, S)
+    max_answer_length: int
+    texts: list[str]  # G
+    question_of_text: Integers  # (G,)
+    text_of_span: Integers  # (K,)
+    log_odds: Floats  # (K,)
+    known: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Scores of texts that have been asked for."""
 
     def scores(self, places: Integers) -> tuple[Floats, Floats]:
         """`exact` and `f1` of one text per question, by its place; 0 where the place is -1, for no text.
 
         Scoring is slow and few texts are ever first, so it is done when asked for, once.
         """
-        unknown = [place for place in places.tolist() if place >= 0 and place not in self._known]
+        unknown = [place for place in places.tolist() if place >= 0 and place not in self.known]
         owners = [self.questions[index] for index in self.question_of_text[unknown].tolist()]
         scored = question_scores(owners, [self.texts[place] for place in unknown])
-        self._known |= zip(unknown, zip(*(column.tolist() for column in scored), strict=True), strict=True)
-        rows = np.array([self._known.get(place, (0.0, 0.0)) for place in places.tolist()])
+        self.known.update(
+            zip(unknown, zip(*(column.tolist() for column in scored), strict=True), strict=True)
+        )
+        rows = np.array([self.known.get(place, (0.0, 0.0)) for place in places.tolist()])
         return rows[:, 0], rows[:, 1]
 
 
@@ -115,7 +117,7 @@ def _gather(
         [start_logits[row] for row in order],
         [end_logits[row] for row in order],
     )
-    evidence = _Evidence(questions, logits, [len(rows) for rows in places], max_answer_length)
+    texts: list[str] = []
     question_of_text: list[int] = []
     text_of_span: list[int] = []
     log_odds: list[float] = []
@@ -127,14 +129,21 @@ def _gather(
         windows = [features[row] for row in rows]
         gathered = spans_by_text(question.context, windows, own, max_answer_length=max_answer_length)
         for text, (odds, _, _) in gathered.items():
-            text_of_span += [len(evidence.texts)] * len(odds)
+            text_of_span += [len(texts)] * len(odds)
             log_odds += odds
-            evidence.texts.append(text)
+            texts.append(text)
             question_of_text.append(index)
-    evidence.question_of_text = np.array(question_of_text, dtype=np.int64)
-    evidence.text_of_span = np.array(text_of_span, dtype=np.int64)
-    evidence.log_odds = np.array(log_odds, dtype=np.float64)
-    return evidence
+    return _Evidence(
+        questions=questions,
+        has_answer=np.array([bool(question.answers) for question in questions], dtype=bool),
+        windows=np.array([len(rows) for rows in places], dtype=np.int64),
+        logits=logits,
+        max_answer_length=max_answer_length,
+        texts=texts,
+        question_of_text=np.array(question_of_text, dtype=np.int64),
+        text_of_span=np.array(text_of_span, dtype=np.int64),
+        log_odds=np.array(log_odds, dtype=np.float64),
+    )
 
 
 def _log_total(evidence: _Evidence, temperature: float) -> Floats:
@@ -210,8 +219,7 @@ def _logistic(values: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
         weights = weights - size * step
         if np.abs(step).max() < 1e-10:
             break
-    if (
-        weights[0] <= _LEAST_SLOPE
-    ):  # odds that say nothing, or the opposite: all that is left is the share of answers
+    if weights[0] <= _LEAST_SLOPE:
+        # Odds that say nothing, or the opposite of the truth: all that is left is the share of answers.
         return _LEAST_SLOPE, float(-np.log(truth.sum() / (~truth).sum()))
     return float(weights[0]), float(weights[1])

@@ -107,9 +107,8 @@ def answers(
                 count=3 * n_best,
                 max_answer_length=max_answer_length,
             )
-            found += zip(
-                scores.tolist(), [window] * len(scores), firsts.tolist(), lasts.tolist(), strict=True
-            )
+            spans = zip(scores.tolist(), firsts.tolist(), lasts.tolist(), strict=True)
+            found += ((score, window, first, last) for score, first, last in spans)
         found.sort(key=lambda span: -span[0])
         candidates: dict[str, Candidate] = {}
         for _, window, first, last in found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,12 +11,10 @@ from numpy.typing import NDArray
 
 from pocketbert.errors import InputError
 from pocketbert.tasks.squad.questions import Question
-from pocketbert.text import Encoding, Tokenizer, Window, windows_from_encodings
+from pocketbert.text import Tokenizer, Window, windows_from_encodings
 from pocketbert.text.windows import LEAST_ROOM
 
 Integers: TypeAlias = NDArray[np.int32]
-
-_CONTEXTS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,10 +71,8 @@ class Feature:
 
     def characters_of(self, first: int, last: int) -> tuple[int, int]:
         """Where the tokens from position `first` to `last` stand in the context."""
-        start, end = (
-            self.characters[first - self.document_start, 0],
-            self.characters[last - self.document_start, 1],
-        )
+        start = self.characters[first - self.document_start, 0]
+        end = self.characters[last - self.document_start, 1]
         return int(start), int(end)
 
 
@@ -103,59 +98,35 @@ def featurise(
     for index, question in enumerate(questions):
         by_context.setdefault(question.context, []).append(index)
     features: list[list[Feature]] = [[] for _ in questions]
-    contexts = iter(by_context)
-    while chunk := list(
-        islice(contexts, _CONTEXTS_AT_ONCE)
-    ):  # the encodings of a whole set would fill the memory
-        asked = [index for context in chunk for index in by_context[context]]
-        question_encodings = tokenizer.encode_batch(
-            [questions[index].question for index in asked], special=False
-        )
-        encodings = dict(zip(asked, question_encodings.encodings, strict=True))
-        for context in chunk:
-            document = tokenizer.encode(context, special=False)
-            characters = np.array(document.offsets, dtype=np.int32).reshape(-1, 2)
-            for index in by_context[context]:
-                if on_long == "skip" and _room(encodings[index], max_length) < LEAST_ROOM:
-                    continue
-                windows = _windows(
-                    questions[index], encodings[index], document, tokenizer, max_length, overlap
+    for context, indices in by_context.items():
+        document = tokenizer.encode(context, special=False)
+        characters = np.array(document.offsets, dtype=np.int32).reshape(-1, 2)
+        for index in indices:
+            question = questions[index]
+            asked = tokenizer.encode(question.question, special=False)
+            room = max_length - len(asked) - 3  # [CLS] and two [SEP]
+            if on_long == "skip" and room < LEAST_ROOM:
+                continue
+            shared = None if overlap is None else min(overlap, max(room, 0) // 2)
+            try:
+                windows = windows_from_encodings(
+                    asked, document, tokenizer, max_length=max_length, overlap=shared
                 )
-                golds = list(_token_spans(questions[index], characters)) if train else []
-                features[index] = [_compact(index, window, characters, golds) for window in windows]
+            except InputError as error:
+                raise InputError(f"question {question.id!r}: {error}") from error
+            golds = list(_token_spans(question, characters)) if train else []
+            features[index] = [_compact(index, window, characters, golds) for window in windows]
     return [feature for group in features for feature in group]
-
-
-def _windows(
-    question: Question,
-    asked: Encoding,
-    document: Encoding,
-    tokenizer: Tokenizer,
-    max_length: int,
-    overlap: int | None,
-) -> list[Window]:
-    if overlap is not None:
-        overlap = min(overlap, max(_room(asked, max_length), 0) // 2)
-    try:
-        return windows_from_encodings(asked, document, tokenizer, max_length=max_length, overlap=overlap)
-    except InputError as error:
-        raise InputError(f"question {question.id!r}: {error}") from error
-
-
-def _room(asked: Encoding, max_length: int) -> int:
-    return max_length - len(asked) - 3  # [CLS] and two [SEP]
 
 
 def _token_spans(question: Question, characters: Integers) -> Iterator[tuple[int, int]]:
     """First and last token, counted in the context, of each distinct gold answer that has tokens."""
+    starts, ends = characters[:, 0], characters[:, 1]
     seen = set()
     for answer in question.answers:
-        first = int(
-            np.searchsorted(characters[:, 1], answer.start, side="right")
-        )  # the first that ends after it begins
-        last = (
-            int(np.searchsorted(characters[:, 0], answer.end, side="left")) - 1
-        )  # the last that begins before it ends
+        # From the first token that ends after the answer begins to the last that begins before it ends.
+        first = int(np.searchsorted(ends, answer.start, side="right"))
+        last = int(np.searchsorted(starts, answer.end, side="left")) - 1
         if first <= last and (first, last) not in seen:
             seen.add((first, last))
             yield first, last
