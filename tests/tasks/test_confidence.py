@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pocketbert.errors import InputError
 from pocketbert.tasks.confidence import answerability, expected_calibration_error, reliability, risk_coverage
 from pocketbert.tasks.plots import plot_reliability, plot_risk_coverage
+
+steady = settings(derandomize=True, deadline=None)
 
 
 def test_bins_by_hand() -> None:
@@ -45,6 +47,7 @@ def test_blind_scores_have_the_overall_risk_everywhere() -> None:
     assert curve.area == 0.5
 
 
+@steady
 @given(
     st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.7]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1),
     st.randoms(),

@@ -53,6 +53,17 @@ def test_one_window_by_hand() -> None:
     assert "Otto in Bonn and Otto" not in [candidate.text for candidate in short.candidates]
 
 
+def test_a_text_that_occurs_twice_is_one_candidate_at_its_better_place() -> None:
+    whole = window(0, 0, 7, list(range(8)))
+    both = logits(12, p5=3.0, p9=4.0, p7=2.0)  # Otto, Otto, Bonn
+    for n_best in (2, 20):
+        (prediction,) = answers([ask()], [whole], [both], [both], n_best=n_best, max_answer_length=1)
+        texts = [candidate.text for candidate in prediction.candidates]
+        assert texts[:2] == ["Otto", "Bonn"]
+        assert texts.count("Otto") == 1
+        assert (prediction.candidates[0].start, prediction.candidates[0].score) == (26, 8.0)
+
+
 def test_windows_are_merged_by_score_and_null_is_the_least() -> None:
     left, right = window(0, 0, 4, [0, 1, 2]), window(0, 2, 7, [3, 4, 5, 6, 7])
     starts = [logits(9, p0=2.0, p7=8.0), logits(10, p0=-1.0, p3=9.0, p5=7.0)]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pocketbert.errors import InputError
@@ -19,6 +19,8 @@ from pocketbert.tasks.squad.metrics import (
     question_scores,
 )
 from pocketbert.tasks.squad.questions import Answer, Question
+
+steady = settings(derandomize=True, deadline=None)
 
 
 def ask(name: str, *golds: str) -> Question:
@@ -184,6 +186,7 @@ rows = st.lists(
 )
 
 
+@steady
 @given(rows)
 def test_the_official_sweep_step_by_step(sample: list[tuple[bool, float, bool, float]]) -> None:
     has_answer, raw, speaks, odds = (list(column) for column in zip(*sample, strict=True))
@@ -197,6 +200,7 @@ def test_the_official_sweep_step_by_step(sample: list[tuple[bool, float, bool, f
     assert found == (100.0 * best / len(sample), threshold)
 
 
+@steady
 @given(
     st.lists(
         st.tuples(
