@@ -120,8 +120,8 @@ class _Loop:
         self.machine.wait()  # every process has read what the main one may now delete
         counts = {"examples": len(self.job.examples), "steps": self.course.total}
         settings = to_json(self.settings)
-        run = describe_run(settings, self.job.data_files, **counts)
-        self.output.prepare(self.now.step, {"settings": settings, "run": run})
+        described = describe_run(settings, self.job.data_files, **counts) if self.machine.main else {}
+        self.output.prepare(self.now.step, {"settings": settings, "run": described})
         self.output.log("start", self.now.step, counts)
         self.progress = Progress(self.course.total, enabled=self.machine.main)
         self.saved, self.saved_at = self.now.step, time.monotonic()

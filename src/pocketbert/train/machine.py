@@ -88,6 +88,11 @@ class Machine:
             tensors["average"] = self.average.weights
         return tensors
 
+    def unscale(self) -> None:
+        """Take fp16's loss scale out of the gradients, so that they can be measured and clipped."""
+        if self.accelerator.scaler is not None:
+            self.accelerator.scaler.unscale_(self._optimiser)
+
     def scale(self) -> dict[str, Any] | None:
         """The state of fp16's loss scale."""
         scaler = self.accelerator.scaler
@@ -131,6 +136,8 @@ def _accelerator(settings: LoopSettings) -> Accelerator:
         accelerator = Accelerator(mixed_precision=settings.mixed_precision, kwargs_handlers=handlers)
     except ValueError as error:
         raise InputError(f"mixed_precision = {settings.mixed_precision}: {error}") from error
+    if settings.mixed_precision == "fp16" and accelerator.scaler is None:
+        raise InputError("mixed_precision = fp16: this device has none; use bf16, or no")
     if accelerator.distributed_type not in _WHOLE:
         raise InputError(
             f"accelerate is set to {accelerator.distributed_type.value}; the loop runs in one process or in "

@@ -49,7 +49,7 @@ class Stepper:
         rates: Rates,
     ) -> None:
         """Take what computes, the batches for their lengths, and the schedule."""
-        self.job, self.accelerator = job, machine.accelerator
+        self.job, self.machine, self.accelerator = job, machine, machine.accelerator
         self.model, self.optimiser = machine.stepping_model, machine.stepping_optimiser
         self.batches, self.rates = batches, rates
         self._skipped = 0
@@ -123,7 +123,7 @@ class Stepper:
         return highest
 
     def _clip(self, limit: float | None) -> float:
-        self.accelerator.unscale_gradients(self.optimiser)
+        self.machine.unscale()
         weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
         gradients = [weight.grad for weight in weights if weight.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
@@ -138,7 +138,7 @@ class Stepper:
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         # fp16: a gradient that overflows only lowers the loss scale, unless it does so again and again.
-        self._skipped = self._skipped + 1 if scaled and self.optimiser.step_was_skipped else 0
+        self._skipped = 0 if math.isfinite(norm) else self._skipped + 1
         if self._skipped > _MAX_SKIPPED:
             raise TrainingError(
                 f"the fp16 gradient overflowed {self._skipped} times in a row{_where(batches)}"
