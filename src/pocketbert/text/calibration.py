@@ -113,12 +113,12 @@ class Calibration:
         mass = log_mass(logits, temperature=self.temperature, max_answer_length=self.max_answer_length)
         answerable = self.answerable(mass)
         texts = spans_by_text(document, windows, logits, max_answer_length=self.max_answer_length)
-        total = np.logaddexp.reduce(mass)
+        total = float(np.logaddexp.reduce(mass))
         scored = []
         for text, (log_odds, start, end) in texts.items():
-            share = np.exp(np.logaddexp.reduce(np.array(log_odds) / self.temperature) - total)
+            share = math.fsum(math.exp(odds / self.temperature - total) for odds in log_odds)
             # Rounding may put the only span of a document a hair above its own total.
-            scored.append(ScoredAnswer(text, start, end, answerable * min(1.0, float(share))))
+            scored.append(ScoredAnswer(text, start, end, answerable * min(1.0, share)))
         scored.sort(key=lambda answer: -answer.probability)
         no_answer = 1.0 - answerable
         return Reading(tuple(scored[:count]), no_answer, bool(scored) and no_answer <= self.threshold)
