@@ -36,6 +36,7 @@ class Settings(LoopSettings):
     model: str = setting(help="the encoder: a folder or a hub name")
     train_file: tuple[Path, ...] = setting(help="texts: SQuAD JSON (its paragraphs) or plain text files")
     positions: int = setting(384, help="rows that the table shall have")
+    max_seq_length: int = setting(128, help="tokens of a text; fewer than the positions that are known")
     learning_rate: float = setting(5e-3, help="peak rate of the new rows")
     weight_decay: float = setting(0.0, help="decay of the new rows")
     per_device_train_batch_size: int = setting(16, help="texts in a batch on one device")
@@ -99,8 +100,9 @@ def run(settings: Settings) -> None:
     encoder = load(source, head="none").eval()
     tokenizer = Tokenizer.load(source)
     model = Stretched(encoder, settings.positions)
-    texts = _texts(settings.train_file, tokenizer, model.known)
-    most = settings.positions - model.known
+    length = min(settings.max_seq_length, model.known)
+    texts = _texts(settings.train_file, tokenizer, length)
+    most = settings.positions - length
 
     def collate(batch: list[list[int]]) -> tuple[Tensor, Tensor]:
         return torch.tensor(batch), torch.randint(1, most + 1, (len(batch),))
@@ -114,7 +116,7 @@ def run(settings: Settings) -> None:
     train(
         model,
         examples=texts,
-        lengths=[model.known] * len(texts),
+        lengths=[length] * len(texts),
         collate=collate,
         loss_function=loss_function,
         settings=settings,
@@ -127,7 +129,7 @@ def run(settings: Settings) -> None:
 
 
 def _texts(files: tuple[Path, ...], tokenizer: Tokenizer, length: int) -> list[list[int]]:
-    """All texts as one stream of tokens, cut into sequences that fill the known positions."""
+    """All texts as one stream of tokens, cut into sequences of one length."""
     stream: list[int] = []
     for file in files:
         if file.suffix == ".json":
