@@ -122,7 +122,8 @@ def run(settings: Settings) -> None:
         settings=settings,
         data_files=settings.train_file,
     )
-    encoder.embeddings.position = nn.Embedding(*model.table().shape, _weight=model.table().detach().clone())
+    table = model.table().detach().clone()
+    encoder.embeddings.position = nn.Embedding(settings.positions, table.shape[1], _weight=table)
     encoder.config = replace(encoder.config, max_position_embeddings=settings.positions)
     save(encoder, settings.output_dir)
     tokenizer.save(settings.output_dir, model_max_length=settings.positions)
