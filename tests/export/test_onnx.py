@@ -2,40 +2,131 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import torch
 
 import parity
+from pocketbert.errors import InputError
 from pocketbert.export import export_onnx
-from pocketbert.heads import build
+from pocketbert.heads import Model, PoolingHead, build
+from pocketbert.model import preset
+
+MODELS = {
+    "mobilebert": (preset("mobilebert-nano"), "question-answering", ["start_logits", "end_logits"]),
+    "mobilebert-tiny": (
+        replace(preset("mobilebert-nano"), attention_input="bottleneck", hidden_act="relu6"),
+        "tags",
+        ["logits"],
+    ),
+    "mobilebert-without-opt": (
+        replace(preset("mobilebert-nano"), normalization_type="layer_norm", hidden_act="gelu_new"),
+        "masked-lm",
+        ["logits"],
+    ),
+    "mobilebert-reference": (replace(preset("mobilebert-nano"), trigram_padding="reference"), None, None),
+    "ib-bert": (preset("ib-bert-nano"), "classification", ["logits"]),
+    "bert": (preset("bert-nano"), "pretraining", ["masked_lm_logits", "next_sentence_logits"]),
+    "bert-silu": (replace(preset("bert-nano"), hidden_act="silu"), "next-sentence", ["logits"]),
+}
+SHAPES = [(1, 1), (1, 2), (1, 128), (4, 13), (2, 128)]
 
 
 def session(path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.parametrize(
-    ("preset", "head", "outputs"),
-    [
-        ("mobilebert-nano", "question-answering", ["start_logits", "end_logits"]),
-        ("ib-bert-nano", "classification", ["logits"]),
-        ("bert-nano", None, ["last_hidden_state"]),
-    ],
-)
-def test_onnxruntime_gives_what_torch_gives(preset, head, outputs, tmp_path) -> None:
-    model = parity.redraw(build(preset, head))
+def worst_error(model, path, names, shapes=SHAPES) -> float:
+    """The largest relative error of a file against torch, over several shapes; the longer batches are padded."""
+    runner = session(path)
+    errors = []
+    for rows, length in shapes:
+        inputs = parity.batch(rows, length).arguments()
+        with torch.no_grad():
+            output = model(**inputs)
+        given = runner.run(names, {name: value.numpy() for name, value in inputs.items()})
+        for name, value in zip(names, given, strict=True):
+            ours = {"last_hidden_state": "last", "sentence_embedding": "vectors"}.get(name, name)
+            errors.append(parity.error(getattr(output, ours), torch.from_numpy(value)))
+    return max(errors)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_onnxruntime_gives_what_torch_gives(name, tmp_path) -> None:
+    config, head, outputs = MODELS[name]
+    outputs = outputs or ["last_hidden_state"]
+    model = parity.redraw(build(replace(config, vocab_size=parity.VOCABULARY, num_hidden_layers=1), head))
+    path = tmp_path / "onnx" / "model.onnx"
+    export_onnx(model.train(), path)
+    assert model.training, "exporting leaves the model as it was"
+    runner = session(path)
+    assert [value.name for value in runner.get_inputs()] == ["input_ids", "attention_mask", "token_type_ids"]
+    assert [value.shape for value in runner.get_inputs()] == [["batch", "length"]] * 3
+    assert [value.name for value in runner.get_outputs()] == outputs
+    assert worst_error(model.eval(), path, outputs) < 1e-5
+
+
+def test_a_nudged_weight_is_seen(tmp_path) -> None:
+    model = parity.redraw(
+        build(replace(preset("mobilebert-nano"), vocab_size=parity.VOCABULARY, num_hidden_layers=1))
+    )
+    export_onnx(model, tmp_path / "model.onnx")
+    model.blocks[0].attention.key.weight.data[0, 0] += 0.05
+    assert worst_error(model, tmp_path / "model.onnx", ["last_hidden_state"]) > 1e-5
+
+
+@pytest.mark.parametrize("how", ["mean", "cls", "max", "mean-sqrt"])
+def test_sentence_vectors(how, tmp_path) -> None:
+    encoder = build(replace(preset("bert-nano"), vocab_size=parity.VOCABULARY, num_hidden_layers=1))
+    model = parity.redraw(Model(encoder, PoolingHead(how)))
+    export_onnx(model, tmp_path / "model.onnx")
+    assert worst_error(model, tmp_path / "model.onnx", ["sentence_embedding"]) < 1e-5
+
+
+def test_choices_between_texts(tmp_path) -> None:
+    model = parity.redraw(build(replace(preset("mobilebert-nano"), num_hidden_layers=1), "choice"))
     export_onnx(model, tmp_path / "model.onnx")
     runner = session(tmp_path / "model.onnx")
-    assert [value.name for value in runner.get_inputs()] == ["input_ids", "attention_mask", "token_type_ids"]
-    assert [value.name for value in runner.get_outputs()] == outputs
-    assert [value.shape for value in runner.get_inputs()] == [["batch", "length"]] * 3
-    for rows, length in ((1, 1), (1, 128), (4, 13), (3, 2)):
-        inputs = parity.batch(rows if length > 9 else 1, length).arguments()
+    assert runner.get_inputs()[0].shape == ["batch", "choices", "length"]
+    for shape in ((1, 2, 5), (3, 4, 7), (2, 1, 1)):
+        ids, ones = torch.randint(1, 99, shape), torch.ones(shape, dtype=torch.long)
+        given = runner.run(
+            ["logits"],
+            {"input_ids": ids.numpy(), "attention_mask": ones.numpy(), "token_type_ids": ones.numpy()},
+        )
         with torch.no_grad():
-            expected = model(**inputs)
-        given = runner.run(None, {name: value.numpy() for name, value in inputs.items()})
-        for name, value in zip(outputs, given, strict=True):
-            wanted = expected.last if name == "last_hidden_state" else getattr(expected, name)
-            assert parity.error(wanted, torch.from_numpy(np.asarray(value))) < 1e-5
+            assert parity.error(model(ids, ones, ones).logits, torch.from_numpy(given[0])) < 1e-5
+
+
+def test_weights_keep_their_names_and_no_path_leaks(tmp_path) -> None:
+    model = build(
+        replace(preset("bert-nano"), vocab_size=parity.VOCABULARY, num_hidden_layers=1), "question-answering"
+    )
+    export_onnx(model, tmp_path / "model.onnx")
+    proto = onnx.load(tmp_path / "model.onnx")
+    weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    parameters = dict(model.named_parameters())
+    assert parameters.keys() <= weights.keys()
+    name = "encoder.blocks.0.feed_forward.up.weight"
+    assert np.array_equal(weights[name].T, parameters[name].detach().numpy())
+    assert b"pocketbert/" not in proto.SerializeToString()
+    assert b"/home" not in proto.SerializeToString()
+
+
+def test_an_operation_without_an_onnx_form_is_named(tmp_path) -> None:
+    class Odd(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = build("bert-nano")
+
+        def forward(self, *inputs):
+            output = self.encoder(*inputs)
+            return replace(output, last=output.last.erfinv())
+
+    with pytest.raises(InputError, match=r"aten\.erfinv.*lowering\.py"):
+        export_onnx(Odd(), tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []

@@ -1,97 +1,125 @@
 """A model of the house as an ONNX file, with a free batch size and length.
 
 Inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64); outputs `start_logits` and `end_logits`,
-`logits`, or `last_hidden_state`, after what the head gives.
+`logits`, `sentence_embedding` or `last_hidden_state`, after what the head gives. Weights keep the names they have in
+torch; those of linear layers lie transposed, as ONNX multiplies them.
 """
 
 from __future__ import annotations
 
-import logging
-import warnings
+import os
+import tempfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
 from torch import Tensor, nn
 
-from pocketbert.errors import require
+from pocketbert.export.graph import Graph
+from pocketbert.export.lowering import lower, only_multiplied
 from pocketbert.model import EncoderOutput
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-AXES = ("batch", "length")
-OPSET = 18
+AXES = {2: ("batch", "length"), 3: ("batch", "choices", "length")}
+# Where the world's name for an output is not ours.
+OUTPUT_NAMES = {"last": "last_hidden_state", "vectors": "sentence_embedding"}
 
 
 def export_onnx(model: nn.Module, path: str | Path) -> None:
     """Write an encoder, or a model with its head, to an ONNX file that takes any batch size and length."""
-    onnx = require("onnx", extra="lab")
-    require("onnxscript", extra="lab")
-    graph = _Graph(model).eval()
-    # Three tensors of their own, or the trace takes one for the other; no side of 1, which it would bake in.
-    example = tuple(torch.ones(2, 8, dtype=torch.long) for _ in INPUTS)
-    with torch.no_grad():
-        outputs = tuple(_outputs(model(*example)))
-    axes = dict.fromkeys(range(len(AXES)), torch.export.Dim.AUTO)
-    registry = logging.getLogger("torch.onnx._internal.exporter._registration")
-    level = registry.level
-    registry.setLevel(logging.ERROR)  # it warns that torchvision, which nobody here uses, is not installed
+    write_onnx(to_onnx(model), path)
+
+
+def to_onnx(model: nn.Module) -> onnx.ModelProto:
+    """The ONNX form of an encoder, or of a model with its head."""
+    was_training = model.training
+    axes = AXES[3 if getattr(model, "kind", None) == "choice" else 2]
+    # Three tensors of their own, or the trace takes one for the other; and no side of 1, which it would bake in.
+    example = tuple(torch.ones(*(2, 3, 8)[-len(axes) :], dtype=torch.long) for _ in INPUTS)
+    free = dict.fromkeys(range(len(axes)), torch.export.Dim.AUTO)
+    model.eval()
     try:
-        with warnings.catch_warnings():
-            # torch's own decompositions call what torch itself deprecates.
-            warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
-            traced = torch.export.export(graph, example, dynamic_shapes=[axes] * len(INPUTS), strict=False)
-            program: Any = torch.onnx.export(
-                traced,
-                input_names=INPUTS,
-                output_names=outputs,
-                opset_version=OPSET,
-                external_data=False,
-                verbose=False,
+        with torch.no_grad():
+            names = list(_tensors(model(*example)))
+            traced = torch.export.export(
+                _Plain(model), example, dynamic_shapes=[free] * len(INPUTS), strict=False
             )
     finally:
-        registry.setLevel(level)
-    proto = program.model_proto
-    _tidy(proto)
+        model.train(was_training)
+    return _lowered(traced, names, axes)
+
+
+def write_onnx(proto: onnx.ModelProto, path: str | Path) -> None:
+    """Check an ONNX model and write it so that the file appears whole or not at all."""
     onnx.checker.check_model(proto, full_check=True)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(proto, str(path))
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(proto.SerializeToString())
+            file.flush()
+            os.fsync(file.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
-class _Graph(nn.Module):
-    """A model that takes and gives plain tensors."""
+class _Plain(nn.Module):
+    """A model that gives plain tensors."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
+        self.eval()
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
     ) -> tuple[Tensor, ...]:
-        return tuple(_outputs(self.model(input_ids, attention_mask, token_type_ids)).values())
+        return tuple(_tensors(self.model(input_ids, attention_mask, token_type_ids)).values())
 
 
-def _outputs(output: Any) -> dict[str, Tensor]:
-    """The tensors that a model gives, by the name that the ONNX file gives them."""
-    if isinstance(output, EncoderOutput):
-        return {"last_hidden_state": output.last}
-    named = {field.name: getattr(output, field.name) for field in fields(output)}
+def _tensors(output: Any) -> dict[str, Tensor]:
+    """The tensors that a model gives, by the names that the ONNX file gives them."""
+    wanted = ["last"] if isinstance(output, EncoderOutput) else [field.name for field in fields(output)]
+    named = {OUTPUT_NAMES.get(name, name): getattr(output, name) for name in wanted}
     return {name: value for name, value in named.items() if isinstance(value, Tensor)}
 
 
-def _tidy(proto: Any) -> None:
-    """Name the free axes, and leave out what the exporter notes on each node: source lines and this machine's paths."""
-    symbols = {dim.dim_param: name for dim, name in zip(_shape(proto.graph.input[0]), AXES, strict=True)}
-    for value in (*proto.graph.input, *proto.graph.output):
-        for dim in _shape(value):
-            if dim.dim_param:
-                dim.dim_param = symbols.get(dim.dim_param, dim.dim_param)
-    del proto.graph.value_info[:]
-    del proto.graph.metadata_props[:]
-    for part in (*proto.graph.input, *proto.graph.output, *proto.graph.initializer, *proto.graph.node):
-        del part.metadata_props[:]
-        part.doc_string = ""
+def _lowered(traced: Any, names: list[str], axes: tuple[str, ...]) -> onnx.ModelProto:
+    graph = Graph()
+    values: dict[Any, Any] = {}
+    signature = traced.graph_signature
+    held = signature.inputs_to_parameters | signature.inputs_to_buffers
+    inputs = iter(INPUTS)
+    symbols: dict[str, str] = {}
+    results: list[Any] = []
+    for node in traced.graph.nodes:
+        if node.op == "placeholder" and node.name in held:
+            values[node] = graph.weight(*_weight(held[node.name], node, traced.state_dict))
+        elif node.op == "placeholder":
+            values[node] = next(inputs)
+            symbols |= {str(size): axis for size, axis in zip(node.meta["val"].shape, axes, strict=True)}
+        elif node.op == "call_function":
+            values[node] = lower(graph, node, values)
+        elif node.op == "output":
+            results = list(node.args[0])
+    shapes = [[symbols.get(str(size), str(size)) for size in node.meta["val"].shape] for node in results]
+    sizes = [[int(size) if size.isdigit() else size for size in shape] for shape in shapes]
+    return graph.finish(
+        dict.fromkeys(INPUTS, axes),
+        dict(zip(names, sizes, strict=True)),
+        {values[node]: name for node, name in zip(results, names, strict=True)},
+    )
 
 
-def _shape(value: Any) -> Any:
-    return value.type.tensor_type.shape.dim
+def _weight(target: str, node: Any, weights: dict[str, Tensor]) -> tuple[str, Any]:
+    """A weight's name and values: transposed if only linear layers multiply with it."""
+    value = weights[target].detach().cpu().numpy()
+    if node.users and only_multiplied(node):
+        value = value.T
+    return target.removeprefix("model."), value
