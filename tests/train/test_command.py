@@ -147,6 +147,12 @@ def test_the_help_is_made_of_the_settings(recipe: Path, capsys: pytest.CaptureFi
     assert "--max_steps <a whole number or none>" in text
     assert "[default: 5e-05]" in text
     assert "--optim <adamw | lamb> Optimiser [default: adamw]" in text
+    assert (
+        text.index("Settings of this recipe")
+        < text.index("--data <a path>")
+        < text.index("Settings of training")
+    )
+    assert text.index("--preset NAME") < text.index("Settings of this recipe")
     assert "--output_dir <a path> Folder for weights, checkpoints, log and curves [required]" in text
 
 

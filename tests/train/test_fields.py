@@ -37,6 +37,7 @@ def given(**values: object) -> Settings:
         ("kind", "large", "large"),
         ("ratios", "0.1, 2", (0.1, 2.0)),
         ("ratios", [1, 2.5], (1.0, 2.5)),
+        ("ratios", "none", ()),
         ("train_file", "a.json,b.json", (Path("a.json"), Path("b.json"))),
         ("train_file", ["a.json"], (Path("a.json"),)),
         ("group_by_length", "False", False),

@@ -1,4 +1,4 @@
-"""Two processes are one large batch: the losses of a single process, and files written once."""
+"""Two processes: the losses of a single one with a large batch, files written once, resumed exactly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ import pytest
 
 from train import toy
 
-SETTINGS = {"num_train_epochs": 2, "gradient_accumulation_steps": 2, "save_steps": 3, "ema_decay": 0.9}
+SETTINGS = {
+    "num_train_epochs": 2,
+    "gradient_accumulation_steps": 2,
+    "save_steps": 3,
+    "save_total_limit": 9,
+    "ema_decay": 0.9,
+}
 
 
-def launch(settings: dict) -> None:
+def launch(*runs: dict) -> None:
     """What `accelerate launch --cpu --num_processes 2` sets up, without the time its own process takes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -27,7 +33,7 @@ def launch(settings: dict) -> None:
         "MASTER_PORT": str(port),
         "ACCELERATE_USE_CPU": "true",
     }
-    command = [sys.executable, toy.__file__, json.dumps(settings)]
+    command = [sys.executable, toy.__file__, json.dumps(runs)]
     processes = [
         subprocess.Popen(
             command,
@@ -42,11 +48,21 @@ def launch(settings: dict) -> None:
     assert [process.returncode for process in processes] == [0, 0], "\n".join(outputs)
 
 
-def test_two_processes_are_one_large_batch(tmp_path: Path) -> None:
-    """75 examples in steps of 16: the last step leaves the second process one batch short."""
+def test_two_processes(tmp_path: Path) -> None:
+    """75 examples in steps of 16: the last step leaves the second process a batch short."""
     alone, both = tmp_path / "alone", tmp_path / "both"
+    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
     toy.run(alone, model=toy.fresh_model(dropout=0.0), **SETTINGS, per_device_train_batch_size=8)
-    launch({**SETTINGS, "output_dir": str(both), "per_device_train_batch_size": 4, "dropout": 0.0})
+    common = {**SETTINGS, "per_device_train_batch_size": 4}
+    launch(
+        {**common, "output_dir": str(both), "dropout": 0.0},
+        {**common, "output_dir": str(whole)},
+        {**common, "output_dir": str(resumed), "resume_from_checkpoint": str(whole / "checkpoint-6")},
+    )
+    # They are one large batch, and write what one process writes.
     for first, second in zip(toy.losses(alone), toy.losses(both), strict=True):
         assert first == pytest.approx(second, abs=1e-5)
     assert {path.name for path in both.iterdir()} == {path.name for path in alone.iterdir()}
+    # Each has dropout of its own, which goes on where it was.
+    assert toy.losses(resumed) == toy.losses(whole)[6:]
+    assert toy.losses(whole) != toy.losses(both)

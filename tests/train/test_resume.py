@@ -48,7 +48,7 @@ def test_killed_at_a_random_step(tmp_path: Path) -> None:
     toy.run(whole, model=expected, **FULL)
 
     settings = {**FULL, "output_dir": str(killed)}
-    command = [sys.executable, toy.__file__, json.dumps(settings)]
+    command = [sys.executable, toy.__file__, json.dumps([settings])]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wanted = random.randrange(5, 24)
     deadline = time.monotonic() + 300
@@ -226,6 +226,9 @@ def test_a_folder_that_is_none_is_said(tmp_path: Path) -> None:
         toy.run(tmp_path, resume_from_checkpoint="nowhere")
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         toy.run(tmp_path / "out", resume_from_checkpoint=str(tmp_path))
+    toy.run(tmp_path / "run", max_steps=1)
+    with pytest.raises(CheckpointError, match="best-1 holds weights only"):
+        toy.run(tmp_path / "out", resume_from_checkpoint=str(tmp_path / "run" / "best-1"))
 
 
 def test_reading_a_checkpoint_runs_no_code(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A task small enough to train in a tenth of a second: are most of the numbers of a list small?
 
-Run as a program it trains with settings given as JSON: `python toy.py '{"output_dir": …}'`.
+Run as a program it trains once for each settings in a JSON list: `python toy.py '[{"output_dir": …}]'`.
 """
 
 from __future__ import annotations
@@ -143,6 +143,6 @@ def slow_loss(model: nn.Module, batch: dict[str, Tensor], step: int) -> tuple[Te
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    chosen = fresh_model(given.pop("dropout", 0.1))
-    run(Path("unused"), model=chosen, extra={"loss_function": slow_loss}, **given)
+    for given in json.loads(sys.argv[1]):
+        chosen = fresh_model(given.pop("dropout", 0.1))
+        run(Path("unused"), model=chosen, extra={"loss_function": slow_loss}, **given)

@@ -64,8 +64,9 @@ def recipe_command(file: Path, settings_class: type[Any], run: Callable[[Any], A
         )
         return _run(run, settings, as_json=as_json)
 
-    return click.Command(
+    return _Recipe(
         file.stem,
+        own=_declared_in(settings_class),
         callback=callback,
         params=[*_common(presets), *(_option(field) for field in fields.values())],
         help=_help(file),
@@ -77,6 +78,38 @@ def recipe_command(file: Path, settings_class: type[Any], run: Callable[[Any], A
         },
         options_metavar="[--setting value …]",
     )
+
+
+class _Recipe(click.Command):
+    """A command whose help shows a recipe's own settings before those that all recipes share."""
+
+    def __init__(self, name: str, own: Sequence[str], **options: Any) -> None:
+        super().__init__(name, **options)
+        self._own = own
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in three sections."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if isinstance(parameter, _Setting):
+                title = "Settings of this recipe" if parameter.name in self._own else "Settings of training"
+            else:
+                title = "Options"
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(title, []).append(record)
+        for title in ("Options", "Settings of this recipe", "Settings of training"):
+            if title in sections:
+                with formatter.section(title):
+                    formatter.write_dl(sections[title])
+
+
+class _Setting(click.Option):
+    """An option that a field of the settings class stands for."""
+
+
+def _declared_in(settings_class: type) -> list[str]:
+    return list(vars(settings_class).get("__annotations__", {}))
 
 
 def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
@@ -108,10 +141,10 @@ def _common(presets: Mapping[str, Path]) -> list[click.Parameter]:
     ]
 
 
-def _option(field: Field) -> click.Option:
+def _option(field: Field) -> _Setting:
     note = "required" if field.required else f"default: {shown(field.default)}"
     help_text = f"{field.help[:1].upper()}{field.help[1:]} [{note}]"
-    return click.Option(
+    return _Setting(
         [f"--{field.name}", field.name],
         metavar=f"<{field.allowed}>",
         help=help_text,

@@ -26,7 +26,7 @@ else:
     import tomli as tomllib
 
 SettingsType = TypeVar("SettingsType")
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_TRUE, _FALSE, _NONE = ("true", "yes", "on", "1"), ("false", "no", "off", "0"), ("none", "")
 
 
 def setting(
@@ -144,7 +144,7 @@ def to_json(settings: Any) -> dict[str, Any]:
 
 def shown(value: Any) -> str:
     """A default as one would type it."""
-    if value is None:
+    if value is None or value == ():
         return "none"
     if isinstance(value, bool):
         return str(value).lower()
@@ -162,7 +162,7 @@ def _unknown(given: str, source: str, fields: Mapping[str, Field]) -> str:
 def _coerce(value: Any, kind: Any) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        if value is None or (isinstance(value, str) and value.lower() in ("none", "")):
+        if value is None or (isinstance(value, str) and value.lower() in _NONE):
             if type(None) in arguments:
                 return None
             raise ValueError(value)
@@ -173,10 +173,11 @@ def _coerce(value: Any, kind: Any) -> Any:
                 return allowed
         raise ValueError(value)
     if origin is tuple:
-        items: Sequence[Any] = value.split(",") if isinstance(value, str) else value
-        if not isinstance(items, list | tuple):
+        if isinstance(value, str):
+            value = [] if value.lower() in _NONE else value.split(",")
+        if not isinstance(value, list | tuple):
             raise TypeError(value)
-        return tuple(_coerce(item.strip() if isinstance(item, str) else item, arguments[0]) for item in items)
+        return tuple(_coerce(item.strip() if isinstance(item, str) else item, arguments[0]) for item in value)
     if kind is bool:
         word = str(value).lower()
         if word not in _TRUE + _FALSE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -29,7 +30,7 @@ class Log:
     def write(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """Add a line; it is on its way to the disk when this returns."""
         if self._enabled:
-            record = {"kind": kind, "step": step, **values, "time": round(time.time(), 3)}
+            record = {"kind": kind, "step": step, **_finite(values), "time": round(time.time(), 3)}
             with self.file.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(record, allow_nan=False) + "\n")
 
@@ -42,6 +43,13 @@ def read_log(file: Path) -> list[dict[str, Any]]:
             with suppress(ValueError):
                 records.append(json.loads(line))
     return records
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: a score that is none, or an overflowed fp16 gradient, becomes null."""
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lines(file: Path, after: int) -> list[str]:

@@ -8,7 +8,6 @@ Afterwards `model` has the weights worth keeping: the best by `best`, else the a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from torch import Tensor, nn
 
-from pocketbert.errors import TrainingError
+from pocketbert.errors import CheckpointError, TrainingError
 from pocketbert.train import parts, schedule, state
 from pocketbert.train.batches import Batches, Course
 from pocketbert.train.best import Best
@@ -200,8 +199,7 @@ class _Loop:
             raise self.output.failure(now.step, error) from error
         if better:
             self.output.keep_best(now.step, self.machine.weights(), now.scores)
-        shown = {name: value if math.isfinite(value) else None for name, value in now.scores.items()}
-        self.output.log("evaluation", now.step, {"scores": shown, "best": better, **note})
+        self.output.log("evaluation", now.step, {"scores": now.scores, "best": better, **note})
         self.progress.say(
             f"step {now.step}: " + "  ".join(f"{name} {value:g}" for name, value in now.scores.items())
         )
@@ -216,6 +214,10 @@ class _Loop:
 
     def _resume(self, folder: Path) -> None:
         saved = state.read_folder(folder)
+        if "identity" not in saved.progress:
+            raise CheckpointError(
+                f"{folder} holds weights only; to resume, give a folder such as checkpoint-500"
+            )
         before, now = saved.progress["identity"], self._identity()
         for name in now:
             if before.get(name) != now[name]:
