@@ -19,7 +19,8 @@ def draw(log_file: Path, picture: Path) -> None:
 
     records = read_log(log_file)
     train = [record for record in records if record["kind"] == "train"]
-    evaluations = [record for record in records if record["kind"] == "evaluation"]
+    # The mean of the snapshots, evaluated last, is no point of the curve.
+    evaluations = [record for record in records if record["kind"] == "evaluation" and "of" not in record]
     scores = sorted(
         {name for record in evaluations for name, value in record["scores"].items() if value is not None}
     )
