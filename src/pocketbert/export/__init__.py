@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pocketbert.export.fold import fold
 from pocketbert.export.onnx import export_onnx
 
-__all__ = ["export_onnx"]
+__all__ = ["export_onnx", "fold"]
