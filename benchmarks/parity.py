@@ -19,10 +19,10 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "model")]
 
 
 def main() -> None:
-    import parity
     import test_ib_bert
     import test_parity
 
+    import parity
     from pocketbert.model import build_encoder
 
     errors = {}

@@ -15,7 +15,9 @@ TINY = {"vocab_size": 99, "num_attention_heads": 4, "max_position_embeddings": 2
 
 def test_the_same_as_ours(tmp_path) -> None:
     theirs = parity.redraw(
-        transformers.BertModel(transformers.BertConfig(**TINY, hidden_size=32, num_hidden_layers=2, intermediate_size=24))
+        transformers.BertModel(
+            transformers.BertConfig(**TINY, hidden_size=32, num_hidden_layers=2, intermediate_size=24)
+        )
     )
     encoder = parity.ours(theirs, tmp_path)
     foreign = ForeignEncoder.load(tmp_path)
@@ -24,7 +26,8 @@ def test_the_same_as_ours(tmp_path) -> None:
         expected = encoder(**inputs.arguments(), feature_maps=True, attentions=True)
         given = foreign(**inputs.arguments(), feature_maps=True, attentions=True)
     for first, second in zip(expected.feature_maps, given.feature_maps, strict=True):
-        assert parity.error(parity.real(first, inputs.attention_mask), parity.real(second, inputs.attention_mask)) < 1e-5
+        real = [parity.real(values, inputs.attention_mask) for values in (first, second)]
+        assert parity.error(*real) < 1e-5
     assert len(given.attentions) == 2
     assert parity.error(expected.pooled, given.pooled) < 1e-5
 
