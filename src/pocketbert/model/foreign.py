@@ -31,10 +31,15 @@ class ForeignEncoder(nn.Module):
         transformers = require("transformers", extra="dev")
         try:
             model = transformers.AutoModel.from_pretrained(
-                str(name_or_folder), trust_remote_code=False, use_safetensors=True, attn_implementation="eager"
+                str(name_or_folder),
+                trust_remote_code=False,
+                use_safetensors=True,
+                attn_implementation="eager",
             )
         except (OSError, ValueError) as error:
-            raise HubError(f"transformers cannot load {str(name_or_folder)!r} as an encoder: {error}") from error
+            raise HubError(
+                f"transformers cannot load {str(name_or_folder)!r} as an encoder: {error}"
+            ) from error
         return cls(model.eval())
 
     def forward(
@@ -51,7 +56,9 @@ class ForeignEncoder(nn.Module):
         given = input_ids if input_ids is not None else inputs_embeds
         if given is None:
             raise InputError("give either input_ids or inputs_embeds, not neither")
-        mask = attention_mask if attention_mask is not None else torch.ones(given.shape[:2], device=given.device)
+        mask = (
+            attention_mask if attention_mask is not None else torch.ones(given.shape[:2], device=given.device)
+        )
         arguments = {
             "input_ids": input_ids,
             "attention_mask": mask,
@@ -59,7 +66,9 @@ class ForeignEncoder(nn.Module):
             "position_ids": position_ids,
             "inputs_embeds": inputs_embeds,
         }
-        known = {name: value for name, value in arguments.items() if value is not None and name in self._takes}
+        known = {
+            name: value for name, value in arguments.items() if value is not None and name in self._takes
+        }
         output = self.model(**known, output_hidden_states=feature_maps, output_attentions=attentions)
         return EncoderOutput(
             last=output.last_hidden_state,
