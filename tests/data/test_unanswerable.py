@@ -1,0 +1,455 @@
+"""Unanswerable questions: every kind on texts of our own, its refusals, and what holds for all of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pocketbert.data.unanswerable import (
+    KINDS,
+    Answerable,
+    Corpus,
+    Span,
+    Unanswerable,
+    WordNet,
+    generate,
+    harmless,
+    hold_out,
+    mix,
+    read_all,
+    read_squad_json,
+    squad_json,
+    write_squad_json,
+)
+from pocketbert.data.unanswerable.bm25 import Bm25
+from pocketbert.data.unanswerable.generate import MAKERS
+from pocketbert.data.unanswerable.harmless import REWORDERS
+from pocketbert.data.unanswerable.lexicon import alternatives, antonyms, synonyms, verb_forms
+from pocketbert.data.unanswerable.names import NameFinder
+from pocketbert.data.unanswerable.words import content_stems, is_open, sentences, stem
+from pocketbert.errors import InputError
+
+MILL = (
+    "The paper mill at Brookfield was built by Lucy Holt in 1702. Her neighbor Samuel Reed opened a tannery in "
+    "Lisbon in 1715. The mill had the largest wheel in the valley. A flood destroyed the tannery during the Great "
+    "Storm. Today the yellow mill is a museum."
+)
+FERRY = (
+    "The ferry at Brookfield was launched by Martha Quill in 1731. It carried grain in Austria for the millers. The "
+    "ferry sank after the Long Frost. Visitors still ask for the captain of the ferry."
+)
+OBSERVATORY = (
+    "Johann Kessel founded the observatory at Highmoor in 1866. Its copper dome leaks when it rains. Two students "
+    "discovered a comet there. The telescope was shipped from Denmark by barge."
+)
+BAKERY = (
+    "Walter Finch opened his bakery at Brookfield in 1790. The baker sold rye bread to the miners. His oven was heated "
+    "with peat. The shop moved to a stone house near the chapel."
+)
+
+
+def ask(number: int, question: str, context: str, answer: str) -> Answerable:
+    return Answerable(
+        f"q{number}", "village/Brookfield", question, context, (Span(answer, context.index(answer)),)
+    )
+
+
+QUESTIONS = [
+    ask(1, "Who built the paper mill at Brookfield?", MILL, "Lucy Holt"),
+    ask(2, "When did Samuel Reed open a tannery?", MILL, "1715"),
+    ask(3, "What had the largest wheel in the valley?", MILL, "The mill"),
+    ask(4, "What destroyed the tannery?", MILL, "A flood"),
+    ask(5, "Who launched the ferry at Brookfield?", FERRY, "Martha Quill"),
+    ask(6, "In what year was the ferry at Brookfield launched?", FERRY, "1731"),
+    ask(7, "What was the ferry known for after the Long Frost?", FERRY, "grain"),
+    ask(8, "Who founded the observatory at Highmoor in 1866?", OBSERVATORY, "Johann Kessel"),
+    ask(9, "What metal is the observatory's dome made of?", OBSERVATORY, "copper"),
+    ask(10, "How many students discovered a comet?", OBSERVATORY, "Two"),
+    ask(11, "What did Walter Finch open at Brookfield?", BAKERY, "bakery"),
+    ask(12, "What did the baker's shop sell to the miners?", BAKERY, "rye bread"),
+    ask(13, "Where was the telescope shipped from?", OBSERVATORY, "Denmark"),
+    ask(14, "Was the oven heated with coal?", BAKERY, "peat"),
+]
+
+
+CORPUS = Corpus(QUESTIONS)
+
+
+def made(kind: str, question: Answerable) -> list[str]:
+    """Every question, or every context where that is what changes, that a kind proposes for a question."""
+    edits = [edit for seed in range(8) for edit in MAKERS[kind](question, CORPUS, random.Random(seed))]
+    return list(
+        dict.fromkeys(edit.context if edit.question == question.question else edit.question for edit in edits)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "expected"),
+    [
+        ("negation", QUESTIONS[0], "Who never built the paper mill at Brookfield?"),
+        ("negation", QUESTIONS[1], "When didn't Samuel Reed open a tannery?"),
+        ("antonym", QUESTIONS[2], "What had the smallest wheel in the valley?"),
+        (
+            "alternative",
+            ask(20, "What is the yellow mill today?", MILL, "a museum"),
+            "What is the green mill today?",
+        ),
+        ("name-in-context", QUESTIONS[1], "When did Lucy Holt open a tannery?"),
+        ("name-elsewhere", QUESTIONS[10], "What did Martha Quill open at Brookfield?"),
+        ("condition", QUESTIONS[0], "Who built the paper mill at Brookfield after the Long Frost?"),
+        ("owner", QUESTIONS[10], "What did Walter Finch's sister open at Brookfield?"),
+        ("question-word", QUESTIONS[5], "In what month was the ferry at Brookfield launched?"),
+        ("nearest", ask(21, "Who opened the bakery at Brookfield?", BAKERY, "Walter Finch"), MILL),
+        ("answer-removed", QUESTIONS[11], BAKERY.replace("The baker sold rye bread to the miners. ", "")),
+        ("window", QUESTIONS[3], MILL[: MILL.index(" A flood")]),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value in KINDS else "",
+)
+def test_kind_makes_the_question_a_person_might_write(kind: str, question: Answerable, expected: str) -> None:
+    assert expected in made(kind, question)
+
+
+def test_replaced_sentence_speaks_of_the_same_things() -> None:
+    base = "The old lighthouse at Cape Marrow {0}. Its keeper wrote letters. Gulls nest on the lighthouse."
+    tower = base.format("was painted by Olga Brandt")
+    twin = "The old lighthouse at Cape Dunmore was struck by lightning in spring. Sheep graze around it."
+    questions = [
+        ask(30, "Who painted the old lighthouse at Cape Marrow?", tower, "Olga Brandt"),
+        ask(31, "What struck the lighthouse at Cape Dunmore?", twin, "lightning"),
+    ]
+    edit = next(MAKERS["answer-replaced"](questions[0], Corpus(questions), random.Random(0)))
+    assert edit.question == questions[0].question
+    assert edit.context == tower.replace(sentences(tower)[0].text, sentences(twin)[0].text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "reason"),
+    [
+        (
+            "negation",
+            ask(40, "What did the king not eat?", "The king ate figs but not fish.", "fish"),
+            "a contrast",
+        ),
+        (
+            "negation",
+            ask(
+                41,
+                "What did Anna paint?",
+                "Anna did not paint the gate. She did paint the fence.",
+                "the fence",
+            ),
+            "the context denies something of Anna",
+        ),
+        (
+            "antonym",
+            ask(42, "How long is the pier?", "The long pier has 90 metres.", "90 metres"),
+            "same figure",
+        ),
+        (
+            "antonym",
+            ask(43, "What is the largest barn?", "The largest barn is Tam. The smallest is Bex.", "Tam"),
+            "the opposite is in the context",
+        ),
+        (
+            "name-in-context",
+            ask(
+                44,
+                "When did Anna Reed become a member?",
+                "Anna Reed and Peter Lane joined in 1920. Peter Lane sang.",
+                "1920",
+            ),
+            "both stand in the sentence of the answer",
+        ),
+        (
+            "name-in-context",
+            ask(
+                45, "How old was Anna Reed?", "Anna Reed was 90 years old. Peter Lane was 70 years old.", "90"
+            ),
+            "the same is told of the other",
+        ),
+        (
+            "answer-removed",
+            ask(46, "Who owns the dog?", "Eva owns the dog. The dog sleeps. The dog loves Eva.", "Eva"),
+            "the answer stands elsewhere too",
+        ),
+        (
+            "owner",
+            ask(47, "Where did the king and the cook eat?", "The king and the cook ate at home.", "at home"),
+            "two people",
+        ),
+        (
+            "question-word",
+            ask(48, "When did he go?", "He left in May because of rain.", "in May"),
+            "a reason is given",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value in KINDS else "",
+)
+def test_kind_refuses_what_might_still_be_answered(kind: str, question: Answerable, reason: str) -> None:
+    corpus = Corpus([question])
+    assert list(MAKERS[kind](question, corpus, random.Random(0))) == [], reason
+
+
+def test_nearest_paragraph_with_the_answer_is_no_place_to_ask() -> None:
+    twin = "A bakery opened at Brookfield long ago. People still speak of Walter Finch."
+    question = ask(50, "Who opened the stone bakery at Brookfield?", BAKERY, "Walter Finch")
+    other = ask(51, "Of whom do people speak?", twin, "Walter Finch")
+    assert list(MAKERS["nearest"](question, Corpus([question, other]), random.Random(0))) == []
+    silent = ask(51, "Of whom do people speak?", twin.replace("Walter Finch", "Tom Bell"), "Tom Bell")
+    assert list(MAKERS["nearest"](question, Corpus([question, silent]), random.Random(0))) != []
+
+
+def test_every_item_is_changed_and_points_at_a_plausible_answer() -> None:
+    items = list(generate(QUESTIONS, per_question=len(KINDS), corpus=CORPUS))
+    originals = {question.id: question for question in QUESTIONS}
+    assert len({item.id for item in items}) == len(items) > 2 * len(QUESTIONS)
+    for item in items:
+        origin = originals[item.origin]
+        assert (item.question, item.context) != (origin.question, origin.context)
+        if item.context == origin.context:
+            assert item.plausible is not None
+            assert item.context[item.plausible.start :].startswith(item.plausible.text)
+        else:
+            assert not any(answer.text in item.context for answer in origin.answers)
+
+
+def test_yes_or_no_questions_are_left_alone() -> None:
+    assert [item.kind for item in generate(QUESTIONS[13:], per_question=len(KINDS), corpus=CORPUS)] in (
+        [],
+        ["nearest"],
+    )
+    assert is_open("The mill was built in what year?")
+    assert not is_open("Did they ask who built it?")
+
+
+def test_same_seed_same_items_in_any_order() -> None:
+    first = {item.id: item for item in generate(QUESTIONS, seed=3, per_question=3, corpus=CORPUS)}
+    again = {item.id: item for item in generate(QUESTIONS[::-1], seed=3, per_question=3, corpus=CORPUS)}
+    other = {item.id: item for item in generate(QUESTIONS, seed=4, per_question=3, corpus=CORPUS)}
+    assert first == again
+    assert {item.question for item in first.values()} != {item.question for item in other.values()}
+
+
+def test_number_and_kinds_are_obeyed() -> None:
+    one = Counter(item.origin for item in generate(QUESTIONS, corpus=CORPUS))
+    assert set(one.values()) == {1}
+    assert {item.kind for item in generate(QUESTIONS, kinds=["negation"], corpus=CORPUS)} == {"negation"}
+    with pytest.raises(InputError, match=r"unknown kinds \['negated'\]; choose from \['negation', "):
+        list(generate(QUESTIONS, kinds=["negated"]))
+    with pytest.raises(InputError, match=r"unknown kinds \['synonyms'\]; choose from \['true-condition', "):
+        list(harmless(QUESTIONS, kinds=["synonyms"]))
+
+
+def test_harmless_edits_keep_every_answer() -> None:
+    items = list(harmless(QUESTIONS, per_question=len(REWORDERS), corpus=CORPUS))
+    originals = {question.id: question for question in QUESTIONS}
+    assert {item.kind for item in items} == set(REWORDERS)
+    for item in items:
+        origin = originals[item.origin]
+        assert (item.question, item.context) != (origin.question, origin.context)
+        assert [answer.text for answer in item.answers] == [answer.text for answer in origin.answers]
+        assert all(item.context[answer.start :].startswith(answer.text) for answer in item.answers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "expected"),
+    [
+        ("true-condition", QUESTIONS[0], "Who built the paper mill at Brookfield in 1702?"),
+        ("true-condition", QUESTIONS[3], "What destroyed the tannery during the Great Storm?"),
+        ("synonym", QUESTIONS[0], "Who constructed the paper mill at Brookfield?"),
+        ("contrast", QUESTIONS[10], "What did Walter Finch, not Martha Quill, open at Brookfield?"),
+    ],
+)
+def test_harmless_wording(kind: str, question: Answerable, expected: str) -> None:
+    found = [
+        rewording.question
+        for seed in range(8)
+        for rewording in REWORDERS[kind](question, CORPUS, random.Random(seed))
+    ]
+    assert expected in found
+
+
+def test_mixture_has_the_ratio_and_keeps_ids() -> None:
+    many = [
+        Answerable(
+            f"{question.id}.{copy}", question.title, question.question, question.context, question.answers
+        )
+        for copy in range(5)
+        for question in QUESTIONS
+    ]
+    items = mix(many, ratio=0.5, harmless_ratio=0.2, seed=1)
+    assert items[: len(many)] == many
+    unanswerable = [item for item in items if isinstance(item, Unanswerable)]
+    assert len(unanswerable) == 35
+    assert sum(isinstance(item, Answerable) and item.kind != "" for item in items) == 14
+    assert max(Counter(item.origin for item in unanswerable).values()) <= 2
+    assert items == mix(many, ratio=0.5, harmless_ratio=0.2, seed=1)
+
+
+def test_held_out_paragraphs_never_train() -> None:
+    near = MILL.replace("Today the yellow mill is a museum.", "Nobody lives there.")
+    contexts = [
+        f"{word} paragraph number {word} tells of {word} and of nothing else." for word in "abcdefghij"
+    ]
+    questions = [
+        Answerable(f"{file}{index}", f"{file}/title", "Who?", context, (Span(context[:1], 0),))
+        for file in ("one", "two")
+        for index, context in enumerate([MILL, near.upper(), *contexts])
+    ]
+    for seed in range(12):
+        train, held = hold_out(questions, 8, seed=seed)
+        assert len(train) + len(held) == len(questions)
+        assert 8 <= len(held) <= 11
+        assert {question.context for question in train}.isdisjoint(question.context for question in held)
+        sides = {question in held for question in questions if question.context in (MILL, near.upper())}
+        assert len(sides) == 1
+        assert hold_out(questions, 8, seed=seed) == (train, held)
+
+
+def test_squad_json_round_trip(tmp_path: Path) -> None:
+    items = mix(QUESTIONS, ratio=1.0)
+    file = tmp_path / "village.json"
+    write_squad_json(file, items)
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    assert stored == squad_json(items)
+    entries = [entry for article in stored["data"] for part in article["paragraphs"] for entry in part["qas"]]
+    assert {entry["id"]: entry["kind"] for entry in entries} == {item.id: item.kind for item in items}
+    assert all(entry["is_impossible"] == (not entry["answers"]) for entry in entries)
+    assert set(read_squad_json(file)) == set(QUESTIONS)
+    assert {question.title for question in read_all([file])} == {"village/village/Brookfield"}
+
+
+def test_file_of_another_form_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.json"
+    file.write_text('{"data": [{"paragraphs": [{"text": "no context"}]}]}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"wrong.json is not in SQuAD's form \(KeyError\('qas'\)\)"):
+        read_squad_json(file)
+
+
+def test_bm25_agrees_with_the_formula() -> None:
+    texts = [
+        ["mill", "wheel", "mill"],
+        ["wheel", "river"],
+        ["bread"],
+        ["river", "boat", "river", "bread", "oar"],
+    ]
+    index = Bm25(texts)
+    mean = sum(map(len, texts)) / len(texts)
+
+    def score(text: list[str], terms: set[str]) -> float:
+        total = 0.0
+        for term in terms:
+            having = sum(term in other for other in texts)
+            idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+            count = text.count(term)
+            total += idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * len(text) / mean))
+        return total
+
+    for terms in ({"mill"}, {"river", "bread"}, {"wheel", "boat", "unheard"}, {"unheard"}):
+        scores = [score(text, terms) for text in texts]
+        expected = sorted(
+            (number for number in range(4) if scores[number] > 0), key=lambda number: -scores[number]
+        )
+        assert index.nearest(terms, 4) == expected
+    assert Bm25([]).nearest({"mill"}, 3) == []
+
+
+def test_names_are_found_with_their_kind() -> None:
+    finder = NameFinder([MILL, FERRY, "They met in Tarn. The abbot of Tarn died. People in Tarn mourned."])
+    found = {
+        (name.text, name.kind)
+        for name in finder.find("In March 1848 Anna B. Clark left Tarn for the Elbe Valley.")
+    }
+    assert found >= {("March", "month"), ("1848", "year"), ("Anna B. Clark", "person"), ("Tarn", "place")}
+    assert ("Elbe Valley", "place") in found
+    assert finder.find("She walked home and slept.") == []
+
+
+def test_words_and_sentences() -> None:
+    parts = sentences('Dr. Moss met J. P. Lane. "Sit!" he said. They ate\nsoup.\n\nThe end')
+    assert [part.text for part in parts] == [
+        "Dr. Moss met J. P. Lane.",
+        '"Sit!" he said.',
+        "They ate\nsoup.",
+        "The end",
+    ]
+    assert stem("walked") == stem("walking") == stem("Walks") == "walk"
+    assert stem("cities") == stem("city")
+    assert content_stems("What did the Mill's owners build?") == {"mill", "owner", "build"}
+
+
+def test_lists_are_sound() -> None:
+    assert len(antonyms()) > 700
+    assert antonyms()["increased"] == ("decreased",)
+    assert "smallest" in antonyms()["largest"]
+    assert "buys" in synonyms()["purchases"]
+    assert "knives" in alternatives()["spoons"]
+    assert verb_forms("stop", "stopped") == ("stop", "stops", "stopping", "stopped", "stopped")
+    assert verb_forms("carry") == ("carry", "carries", "carrying", "carried", "carried")
+    for word, others in itertools.chain(antonyms().items(), synonyms().items(), alternatives().items()):
+        assert word not in others
+    both = {(word, other) for word, others in antonyms().items() for other in others}
+    assert both.isdisjoint((word, other) for word, others in synonyms().items() for other in others)
+
+
+def test_wordnet_gives_opposites_of_unambiguous_words(tmp_path: Path) -> None:
+    write_wordnet(tmp_path)
+    wordnet = WordNet(tmp_path)
+    assert wordnet.antonyms("polite") == ("impolite",)
+    assert wordnet.antonyms("victories") == ("defeats",)
+    assert wordnet.antonyms("light") == ()  # adjective and noun
+    assert wordnet.antonyms("courteous") == ()  # the pointer leaves from another word of the synset
+    assert wordnet.antonyms("unknown") == ()
+    (tmp_path / "data.verb").unlink()
+    with pytest.raises(InputError, match=r"lacks data.verb; give the `dict` folder of WordNet 3"):
+        WordNet(tmp_path)
+
+
+def write_wordnet(folder: Path) -> None:
+    """A WordNet of seven synsets in the format of its manual page wndb(5)."""
+    pointers = {  # part -> synset: words, and (its word, target synset, target's word) of each antonym
+        "adj": {
+            0: (["polite", "courteous"], [(1, 1, 1)]),
+            1: (["impolite"], [(1, 0, 1)]),
+            2: (["light"], [(1, 3, 1)]),
+            3: (["heavy"], [(1, 2, 1)]),
+        },
+        "noun": {0: (["victory"], [(1, 1, 1)]), 1: (["defeat"], [(1, 0, 1)]), 2: (["light"], [])},
+        "verb": {},
+        "adv": {},
+    }
+    for part, synsets in pointers.items():
+        letter = part[0] if part != "adv" else "r"
+
+        def line(number: int, offsets: list[int], synsets: dict = synsets, letter: str = letter) -> str:
+            names, links = synsets[number]
+            written = " ".join(f"{name} 0" for name in names)
+            ends = " ".join(
+                f"! {offsets[target]:08d} {letter} {source:02x}{word:02x}" for source, target, word in links
+            )
+            text = f"{offsets[number]:08d} 00 {letter} {len(names):02x} {written} {len(links):03d} {ends} | a gloss"
+            return f"{text}\n"
+
+        head = "  1 a line of the licence\n"
+        offsets, place = [], len(head)
+        for number in synsets:
+            offsets.append(place)
+            place += len(line(number, [0] * len(synsets)))
+        (folder / f"data.{part}").write_text(head + "".join(line(number, offsets) for number in synsets))
+        entries = sorted((name, offsets[number]) for number, (names, _) in synsets.items() for name in names)
+        index = [f"{name} {letter} 1 1 ! 1 1 {offset:08d}  \n" for name, offset in entries]
+        (folder / f"index.{part}").write_text(head + "".join(index))
+
+
+def test_every_kind_finds_work_in_real_questions(unpacked: Callable[[str], Path]) -> None:
+    questions = read_all([unpacked("qa") / "squadshifts-wiki-train.json"])[:600]
+    items = list(generate(questions, per_question=len(KINDS)))
+    assert {item.kind for item in items} == set(KINDS)
+    assert len(items) > len(questions)
