@@ -239,7 +239,7 @@ def test_exported_models_are_fetched_when_asked_for_and_code_never(hub: Hub, tmp
     ("name", "options", "message"),
     [
         ("owner/nme", {}, "the hub has no model owner/nme, or it is private and HF_TOKEN is not set"),
-        ("mobilbert", {"presets": ["mobilebert", "ib-bert-large"]}, "did you mean mobilebert?"),
+        ("mobilbert", {"presets": ["mobilebert", "ib-bert-large"]}, "did you mean the preset mobilebert?"),
         ("owner/other", {"presets": ["mobilebert"]}, "presets are mobilebert"),
         ("owner/gated", {}, "accept its terms on the hub, then set HF_TOKEN"),
         ("owner/name", {"revision": "v2"}, "owner/name has no revision 'v2'"),

@@ -176,5 +176,5 @@ def _no_name(name: str, presets: Sequence[str]) -> str:
 def _meant(name: str, presets: Sequence[str]) -> str:
     near = get_close_matches(name, presets)
     if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; presets are {', '.join(presets)}" if presets else ""
+        return f" (did you mean the preset {' or '.join(near)}?)"
+    return f" (presets are {', '.join(presets)})" if presets else ""

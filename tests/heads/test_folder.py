@@ -173,6 +173,11 @@ def test_an_unknown_head_is_refused(tmp_path) -> None:
         build("bert-nano", "questions")
 
 
+def test_a_preset_has_nothing_to_load() -> None:
+    with pytest.raises(InputError, match=r"pocketbert\.build\('mobilebert'\)"):
+        load("mobilebert")
+
+
 def test_pruned_heads_survive(tmp_path) -> None:
     encoder = parity.redraw(build("bert-nano"))
     encoder.prune_heads({1: [0, 3]})

@@ -53,7 +53,7 @@ def _describe(model: str, length: int, *, names: bool) -> dict[str, Any]:
     if model in PRESETS and not Path(model).is_dir():
         config, head = PRESETS[model], None
     else:
-        folder = hub.resolve(model).folder
+        folder = hub.resolve(model, presets=tuple(PRESETS)).folder
         data = checkpoint.read_json(folder / "config.json")
         config = read_config(data)
         head = saved_head(data, architecture(config.model_type))

@@ -20,7 +20,16 @@ from pocketbert.checkpoint import NameTable
 from pocketbert.errors import CheckpointError, ConfigError, InputError
 from pocketbert.heads.classify import ClassificationHead, Problem
 from pocketbert.heads.model import Model, build
-from pocketbert.model import Architecture, Config, Encoder, HeadKind, architecture, build_encoder, read_config
+from pocketbert.model import (
+    PRESETS,
+    Architecture,
+    Config,
+    Encoder,
+    HeadKind,
+    architecture,
+    build_encoder,
+    read_config,
+)
 
 logger = logging.getLogger("pocketbert")
 
@@ -68,6 +77,11 @@ def load(
     if head not in (*get_args(HeadKind), "auto", "none"):
         allowed = ", ".join(map(repr, ("auto", "none", *get_args(HeadKind))))
         raise InputError(f"head is {head!r}; it must be one of {allowed}")
+    if str(name_or_folder) in PRESETS and not Path(name_or_folder).is_dir():
+        raise InputError(
+            f"{name_or_folder!r} is a preset, which has no weights to load; pocketbert.build({name_or_folder!r}) makes "
+            "one with fresh weights, and pretrained ones come from a folder or a name on the hub (owner/name)"
+        )
     resolved = hub.resolve(name_or_folder, revision=revision)
     data = checkpoint.read_json(resolved.folder / "config.json")
     config = read_config(data)
