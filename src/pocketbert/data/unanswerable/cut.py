@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from pocketbert.data.unanswerable.corpus import Corpus
 from pocketbert.data.unanswerable.example import Edit, QuestionLike
 from pocketbert.data.unanswerable.nearest import lacks_answer
-from pocketbert.data.unanswerable.words import content_stems, is_open, sentence_of, stems
+from pocketbert.data.unanswerable.word_lists import word_set
+from pocketbert.data.unanswerable.words import content_stems, is_open, sentence_of, stems, words
+
+# What somebody thinks of a thing is told in every other sentence of a review.
+_OPINIONS = word_set("opinions")
 
 
 def remove_answer(question: QuestionLike, corpus: Corpus, _rng: random.Random) -> Iterator[Edit]:
@@ -65,8 +69,8 @@ def answer_range(question: QuestionLike, corpus: Corpus) -> range:
     return range(first, last + 1)
 
 
-def _is_silent(question: QuestionLike, corpus: Corpus, kept: Iterable[int]) -> bool:
-    """Whether the sentences kept hold neither an answer nor a third of its words, yet still speak of the question."""
+def _is_silent(question: QuestionLike, corpus: Corpus, kept: Sequence[int]) -> bool:
+    """Whether the sentences kept speak of the question, but tell neither an answer nor nearly all that it asks."""
     paragraph = corpus.paragraph(question.context)
     text = " ".join(paragraph.sentences[index].text for index in kept).lower()
     left = frozenset().union(*(paragraph.sentence_stems[index] for index in kept))
@@ -75,4 +79,8 @@ def _is_silent(question: QuestionLike, corpus: Corpus, kept: Iterable[int]) -> b
         if answer.text.lower() in text or 3 * len(meaning & left) > len(meaning) or len(meaning) > 12:
             return False
     asked = content_stems(question.question)
-    return is_open(question.question) and len(asked) >= 2 and bool(asked & left)
+    if len(asked) < 2 or not asked & left or not is_open(question.question):
+        return False
+    if any(word.lower in _OPINIONS for word in words(question.question)):
+        return False
+    return all(len(asked & paragraph.sentence_stems[index]) <= 0.75 * len(asked) for index in kept)
