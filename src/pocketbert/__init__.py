@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     )
     from pocketbert.heads import build, load
     from pocketbert.model import BertConfig, MobileBertConfig, preset
+    from pocketbert.runtime.answer import Answer
+    from pocketbert.runtime.pipeline import pipeline
+    from pocketbert.runtime.questions import QuestionAnswerer
     from pocketbert.text.tokenizer import Tokenizer
     from pocketbert.text.windows import windows
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Answer",
     "BertConfig",
     "CheckpointError",
     "ConfigError",
@@ -35,17 +39,20 @@ __all__ = [
     "MissingExtraError",
     "MobileBertConfig",
     "PocketbertError",
+    "QuestionAnswerer",
     "Tokenizer",
     "TokenizerError",
     "TrainingError",
     "__version__",
     "build",
     "load",
+    "pipeline",
     "preset",
     "windows",
 ]
 
 _HOMES = {
+    "Answer": "pocketbert.runtime.answer",
     "BertConfig": "pocketbert.model",
     "CheckpointError": "pocketbert.errors",
     "ConfigError": "pocketbert.errors",
@@ -54,11 +61,13 @@ _HOMES = {
     "MissingExtraError": "pocketbert.errors",
     "MobileBertConfig": "pocketbert.model",
     "PocketbertError": "pocketbert.errors",
+    "QuestionAnswerer": "pocketbert.runtime.questions",
     "Tokenizer": "pocketbert.text.tokenizer",
     "TokenizerError": "pocketbert.errors",
     "TrainingError": "pocketbert.errors",
     "build": "pocketbert.heads",
     "load": "pocketbert.heads",
+    "pipeline": "pocketbert.runtime.pipeline",
     "preset": "pocketbert.model",
     "windows": "pocketbert.text.windows",
 }

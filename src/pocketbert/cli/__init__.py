@@ -20,6 +20,7 @@ from pocketbert.errors import InputError, PocketbertError, needing
 # Verb -> (module that defines `command`, line in the help). The lines stand here, and not only in the verbs'
 # docstrings, so that `--help` imports nothing; a test keeps the two equal.
 VERBS = {
+    "ask": ("pocketbert.cli.ask", "Answer a question with the exact words of a page."),
     "copy": ("pocketbert.cli.copy", "Copy a recipe and its presets, to change and to own."),
     "evaluate": ("pocketbert.cli.evaluate", "Measure a model with the official scores of a task."),
     "fill": ("pocketbert.cli.fill", "Show the likeliest words for each [MASK] in a text."),

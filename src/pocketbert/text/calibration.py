@@ -123,9 +123,13 @@ class Calibration:
         no_answer = 1.0 - answerable
         return Reading(tuple(scored[:count]), no_answer, bool(scored) and no_answer <= self.threshold)
 
-    def answerable(self, mass: Floats) -> float:
-        """The probability that a document answers, from `log_mass` of its windows at our temperature."""
-        log_odds = self.slope * float(np.logaddexp.reduce(mass) - np.log(len(mass))) - self.bias
+    def answerable(self, mass: Floats, *, of: int | None = None) -> float:
+        """The probability that a document answers, from `log_mass` of its windows at our temperature.
+
+        If only some windows have been read, `of` is the number of all: the result is then the probability that the
+        answer is in what was read, and grows with what is read after it.
+        """
+        log_odds = self.slope * float(np.logaddexp.reduce(mass) - np.log(of or len(mass))) - self.bias
         return float(sigmoid(np.array(log_odds)))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:

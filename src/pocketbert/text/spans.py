@@ -108,19 +108,39 @@ def top_spans(
     All pairs inside the band are looked at: S * max_answer_length sums. Of equal scores the earlier start wins, then
     the shorter span, so that every port of this search can give the same list.
     """
-    _check_band(count, max_answer_length)
-    (rows,) = np.nonzero(start > -np.inf)
+    rows, band = _band(start, end, count, max_answer_length)
     if not len(rows):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    padded = np.concatenate([end, np.full(max_answer_length - 1, -np.inf)])
-    band = np.lib.stride_tricks.sliding_window_view(padded, max_answer_length)[rows]  # (starts, L)
-    scores = (start[rows, None] + band).ravel()
+        return _NOTHING, _NOTHING, np.zeros(0)
+    scores = band.ravel()
     count = min(count, len(scores))
     floor = np.partition(scores, len(scores) - count)[len(scores) - count]
     (kept,) = np.nonzero((scores >= floor) & (scores > -np.inf))
     kept = kept[np.argsort(-scores[kept], kind="stable")[:count]]
     row, length = np.divmod(kept, max_answer_length)
     return rows[row].astype(np.int64), (rows[row] + length).astype(np.int64), scores[kept]
+
+
+def disjoint_spans(
+    start: Floats, end: Floats, *, count: int = 20, max_answer_length: int = 30
+) -> tuple[Integers, Integers, Floats]:
+    """The same for spans that share no token: the best one, then the best that does not touch it, and so on."""
+    rows, band = _band(start, end, count, max_answer_length)  # (starts,), (starts, L)
+    found: list[tuple[int, int, float]] = []
+    while len(rows) and len(found) < count:
+        row, length = divmod(int(band.argmax()), max_answer_length)
+        if band[row, length] == -np.inf:
+            break
+        first, last = int(rows[row]), int(rows[row]) + length
+        found.append((first, last, float(band[row, length])))
+        # What starts inside goes, and what starts before and does not end before.
+        inside = slice(*np.searchsorted(rows, (first, last + 1)))
+        band[inside] = -np.inf
+        for place in range(inside.start - 1, -1, -1):
+            if first - rows[place] >= max_answer_length:
+                break
+            band[place, first - rows[place] :] = -np.inf
+    firsts, lasts, scores = ([span[column] for span in found] for column in range(3))
+    return np.array(firsts, np.int64), np.array(lasts, np.int64), np.array(scores, np.float64)
 
 
 def document_spans(logits: SpanLogits, *, count: int = 20, max_answer_length: int = 30) -> Spans:
@@ -131,8 +151,7 @@ def document_spans(logits: SpanLogits, *, count: int = 20, max_answer_length: in
     ]
     window = np.repeat(np.arange(len(found)), [len(scores) for _, _, scores in found]).astype(np.int64)
     if not len(window):
-        nothing = np.zeros(0, np.int64)
-        return Spans(nothing, nothing, nothing, np.zeros(0))
+        return Spans(_NOTHING, _NOTHING, _NOTHING, np.zeros(0))
     start, end, scores = (np.concatenate(column) for column in zip(*found, strict=True))
     log_odds = scores - logits.null[window]
     order = np.argsort(-log_odds, kind="stable")
@@ -161,6 +180,18 @@ def log_mass(logits: SpanLogits, *, temperature: float = 1.0, max_answer_length:
         _, _, scores = top_spans(logits.start[row], logits.end[row], max_answer_length=max_answer_length)
         mass[row] = np.logaddexp.reduce((scores - logits.null[row]) / temperature)
     return mass
+
+
+_NOTHING: Integers = np.zeros(0, np.int64)
+
+
+def _band(start: Floats, end: Floats, count: int, max_answer_length: int) -> tuple[Integers, Floats]:
+    """The positions where a span may start, and the scores of all spans from there: one column per length."""
+    _check_band(count, max_answer_length)
+    rows = np.flatnonzero(start > -np.inf)
+    padded = np.concatenate([end, np.full(max_answer_length - 1, -np.inf)])
+    ends = np.lib.stride_tricks.sliding_window_view(padded, max_answer_length)[rows]
+    return rows, start[rows, None] + ends  # (starts,), (starts, L)
 
 
 def _finite_max(values: Floats) -> Floats:

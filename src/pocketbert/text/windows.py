@@ -104,6 +104,28 @@ def windows_from_encodings(
     return list(_slide(question_ids, _document_tokens(document), tokenizer, max_length, overlap))
 
 
+def room_and_step(question: int, *, max_length: int = 384, overlap: int | None = None) -> tuple[int, int]:
+    """How many tokens of a document fit beside a question of so many, and how far apart windows begin.
+
+    >>> room_and_step(2, max_length=384)
+    (379, 251)
+    """
+    room = max_length - question - 3
+    if room < LEAST_ROOM:
+        raise InputError(
+            f"a question of {question} tokens leaves {max(room, 0)} of {max_length} for the "
+            f"document; at least {LEAST_ROOM} are needed: shorten the question, or give a larger max_length"
+        )
+    if overlap is None:
+        overlap = min(DEFAULT_OVERLAP, room // 2)
+    if not 0 <= overlap <= room // 2:
+        raise InputError(
+            f"the overlap is {overlap}; allowed are 0 to {room // 2}, half of the {room} tokens that a "
+            f"question of {question} leaves"
+        )
+    return room, room - overlap
+
+
 def pad_windows(windows: Sequence[Window], tokenizer: Tokenizer, *, pad_to: int | None = None) -> Batch:
     """Windows as the arrays that models take, padded to the longest or to `pad_to`.
 
@@ -126,22 +148,10 @@ def _slide(
     max_length: int,
     overlap: int | None,
 ) -> Iterator[Window]:
-    room = max_length - len(question_ids) - 3
-    if room < LEAST_ROOM:
-        raise InputError(
-            f"a question of {len(question_ids)} tokens leaves {max(room, 0)} of {max_length} for the "
-            f"document; at least {LEAST_ROOM} are needed: shorten the question, or give a larger max_length"
-        )
-    if overlap is None:
-        overlap = min(DEFAULT_OVERLAP, room // 2)
-    if not 0 <= overlap <= room // 2:
-        raise InputError(
-            f"the overlap is {overlap}; allowed are 0 to {room // 2}, half of the {room} tokens that a "
-            f"question of {len(question_ids)} leaves"
-        )
+    room, step = room_and_step(len(question_ids), max_length=max_length, overlap=overlap)
     head = (tokenizer.cls_id, *question_ids, tokenizer.sep_id)
     # Checked when called; the rest runs when the first window is asked for.
-    return _generate(head, iter(document), tokenizer.sep_id, room, room - overlap)
+    return _generate(head, iter(document), tokenizer.sep_id, room, step)
 
 
 def _generate(
@@ -157,7 +167,11 @@ def _generate(
             attention_mask=(1,) * (len(head) + len(stretch) + 1),
             token_type_ids=(0,) * len(head) + (1,) * (len(stretch) + 1),
             offsets=(*(None,) * len(head), *(offset for _, offset in stretch), None),
-            best=(*(False,) * len(head), *_best(len(stretch), following, room, step, start > 0), False),
+            best=(
+                *(False,) * len(head),
+                *most_context(len(stretch), following, room, step, start > 0),
+                False,
+            ),
             first_token=start,
             last_token=start + len(stretch) - 1,
         )
@@ -169,7 +183,7 @@ def _generate(
 
 
 @lru_cache(maxsize=64)
-def _best(length: int, following: int, room: int, step: int, has_previous: bool) -> tuple[bool, ...]:
+def most_context(length: int, following: int, room: int, step: int, has_previous: bool) -> tuple[bool, ...]:
     """BERT's max-context rule for one window; ties go to the earlier window.
 
     With an overlap of at most half of the room only one neighbour holds a token too: the previous window, which

@@ -1,0 +1,108 @@
+"""`pocketbert ask`: the exact words of a page that answer a question, or "not on this page"."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pocketbert.errors import InputError
+
+NO_ANSWER = 3  # exit status
+
+
+@click.command("ask")
+@click.argument("words", metavar="FILE... [QUESTION]", nargs=-1, required=True)
+@click.option("-q", "--question", metavar="TEXT", help="The question, where it could be taken for a file.")
+@click.option("--top", "top_k", default=1, show_default=True, metavar="N", help="How many answers at most.")
+@click.option("--read", type=click.Choice(["fast", "all"]), default="fast", show_default=True,
+              help="Stop when the rest is unlikely to hold the answer, or read every window.")  # fmt: skip
+@click.option(
+    "--deadline", type=float, metavar="SECONDS", help="Stop reading then; how much was read is said."
+)
+@click.option("--threshold", type=float, metavar="P",
+              help="Be silent if no answer is likelier than this; 1 never is [default: the model's own].")  # fmt: skip
+@click.option("--why", is_flag=True, help="Show the windows that were read and what each of them said.")
+@click.option("--model", metavar="MODEL", help="Folder or hub name of a reader [default: the embedded one].")
+@click.option(
+    "--threads", type=int, metavar="N", help="Processor threads [default: OMP_NUM_THREADS, or all]."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def command(
+    words: tuple[str, ...],
+    question: str | None,
+    why: bool,
+    model: str | None,
+    threads: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer a question with the exact words of a page.
+
+    FILE is a text, Markdown, HTML or PDF file, "-" for the standard input, or an http address, which is fetched.
+    Several files are searched as one. Without a QUESTION you are asked for them; where nobody can be asked, they are
+    read from the standard input, one a line. The exit status is 0 with an answer and 3 without one.
+    """
+    from pocketbert.cli import ask_output
+    from pocketbert.runtime.options import Options
+    from pocketbert.runtime.questions import QuestionAnswerer
+    from pocketbert.text.pages import read_page
+
+    sources, asked = split(words, question)
+    Options.of(options)  # what is wrong with them is said before anything is read
+    pages = [read_page(source) for source in sources]
+    reader = QuestionAnswerer.load(model, threads=threads)
+    documents = [reader.document(page.text) for page in pages]
+    output = ask_output.Output(sources, pages, as_json=as_json, why=why)
+    answered = False
+    for each in [asked] if asked is not None else prompt(taken="-" in sources):
+        result = reader.among(each, documents, progress=ask_output.progress, **options)
+        output.show(result)
+        answered |= result.found
+    if not answered:
+        raise click.exceptions.Exit(NO_ANSWER)
+
+
+def split(words: tuple[str, ...], question: str | None) -> tuple[list[str], str | None]:
+    """Which words are files, and which is the question: the last, if it is not there as a file."""
+    if question is not None:
+        return list(words), question
+    *files, last = words
+    if files and not is_source(last):
+        return files, last
+    if not is_source(last):
+        raise InputError(f'there is no file {last[:200]!r}; write: pocketbert ask FILE "question"')
+    return list(words), None
+
+
+def is_source(word: str) -> bool:
+    """Whether a word leads to a page: the standard input, an address on the web, or a file that exists."""
+    if word == "-" or word.startswith(("http://", "https://")):
+        return True
+    with suppress(OSError, ValueError):  # too long for a name, or with a NUL: a question
+        return Path(word).exists()
+    return False
+
+
+def prompt(*, taken: bool) -> Iterator[str]:
+    """Questions from a person, who can call earlier ones back with the arrow keys, or from the standard input."""
+    if taken:
+        try:
+            sys.stdin = Path("/dev/tty").open(encoding="utf-8")  # noqa: SIM115 - open as long as the process
+        except OSError:
+            raise click.UsageError(
+                "The page came from the standard input, so the question must be an argument."
+            ) from None
+    if not sys.stdin.isatty():
+        yield from (line.strip() for line in sys.stdin if line.strip())
+        return
+    with suppress(ImportError):  # not everywhere; then there is no history
+        import readline  # noqa: F401 - changes what input() does
+    with suppress(EOFError):
+        while question := input("question> ").strip():
+            yield question
+    click.echo(err=True)

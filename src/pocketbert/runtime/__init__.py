@@ -1,0 +1,1 @@
+"""Torch-free inference: sessions that run exported models, and the reader that answers questions with them."""

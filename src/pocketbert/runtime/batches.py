@@ -1,0 +1,31 @@
+"""Batches of windows of like length: what is padded is computed too, and thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+TOKENS = (
+    1536  # in a batch, padding included: 4 long windows, or 24 short ones; larger ones are no faster on a CPU
+)
+WASTE = 0.04  # the share of a batch that may be padding
+
+
+def batches(lengths: Sequence[int], *, tokens: int = TOKENS, waste: float = WASTE) -> list[list[int]]:
+    """The places of windows of these lengths, batch by batch, the longest first.
+
+    >>> batches([12, 300, 12, 12, 290])
+    [[1, 4], [0, 2, 3]]
+    """
+    found: list[list[int]] = []
+    held = 0  # tokens in the last batch, without padding
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if found:
+            rows = len(found[-1]) + 1
+            size = lengths[found[-1][0]] * rows
+            if size <= tokens and size - held - lengths[place] <= waste * size:
+                found[-1].append(place)
+                held += lengths[place]
+                continue
+        found.append([place])
+        held = lengths[place]
+    return found

@@ -1,0 +1,51 @@
+"""The sentence around a stretch of text: for people to read an answer in, so a rule of thumb is enough."""
+
+from __future__ import annotations
+
+import re
+
+REACH = 1000  # characters looked at on either side; a text without full stops must not become one sentence
+
+# A sentence ends at a blank line or before a point of a list, after a full stop of a script that writes no blanks, or
+# after . ! ? … (and closing quotes or brackets) where blanks and something other than a small letter follow.
+END = re.compile(
+    r"""\n[ \t\r]*\n\s* | \n\s*(?=(?:[-*•–]|\d+[.)])[ \t]) | [。！？｡] ["'”’」』）)\]]* \s*
+    | [.!?…]+ ["'”’»)\]]* \s+ (?![a-zà-ÿ])""",
+    re.VERBOSE,
+)
+# … unless it ends an abbreviation, an initial or the number of a point.
+ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Gen|Col|Lt|Capt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|vs|etc|cf|al|ca|approx"
+    r"|e\.g|i\.e|Fig|Figs|Eq|Vol|pp?|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
+    r"|(?:^|[\s(.])[A-Z]|(?:^|\n)[ \t]*\d{1,3})\.$"
+)
+
+
+def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentence begins and ends that holds `text[start:end]`; several if the stretch runs over their ends."""
+    left, right = max(0, start - REACH), min(len(text), end + REACH)
+    first, last = left, right
+    for match in END.finditer(text, left, right):
+        if _is_abbreviation(text, match):
+            continue
+        if match.end() <= start:
+            first = match.end()
+        elif match.start() >= end or _closes(text, match, end):
+            last = match.end()
+            break
+    while first < start and text[first].isspace():
+        first += 1
+    while last > end and text[last - 1].isspace():
+        last -= 1
+    return first, last
+
+
+def _closes(text: str, match: re.Match[str], end: int) -> bool:
+    """Whether the full stop that ends the sentence is part of the stretch itself, and nothing comes after it."""
+    return match.start() < end <= match.end() and not text[end : match.end()].strip()
+
+
+def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
+    if not match.group().startswith(".") or match.group().startswith(".."):
+        return False
+    return ABBREVIATION.search(text, max(0, match.start() - 12), match.start() + 1) is not None

@@ -1,0 +1,88 @@
+"""The embedded reader: found without a name, its files checked against their hashes, its vocabulary not doubled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import toy_reader
+from pocketbert.errors import CheckpointError
+from pocketbert.runtime import folder as folders
+from pocketbert.runtime.manifest import check_manifest, write_manifest
+from pocketbert.runtime.questions import QuestionAnswerer
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A toy reader in the place of the embedded one."""
+    place = toy_reader.save_reader(tmp_path / "reader", embedded=True)
+    write_manifest(place)
+    monkeypatch.setattr(folders, "EMBEDDED", place)
+    return place
+
+
+def test_no_name_is_the_embedded_reader(embedded: Path, no_network: None) -> None:
+    assert not (embedded / "vocab.txt").exists()
+    reader = QuestionAnswerer.load()
+    assert reader.session.path.parent.parent == embedded
+    assert reader("What?", "gold").text == "gold"
+
+
+def test_without_one_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "EMBEDDED", tmp_path / "reader")
+    with pytest.raises(
+        CheckpointError, match=r"no embedded reader.*give the folder or the hub name of a model"
+    ):
+        QuestionAnswerer.load()
+
+
+@pytest.mark.parametrize("name", ["onnx/model.onnx", "qa_config.json", "config.json"])
+def test_a_changed_file_is_found_out(embedded: Path, name: str) -> None:
+    with (embedded / name).open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(CheckpointError, match=rf"{name} is not the file it should be: its SHA-256 is"):
+        QuestionAnswerer.load()
+
+
+def test_a_missing_file_and_a_missing_manifest_are_found_out(embedded: Path) -> None:
+    (embedded / "qa_config.json").unlink()
+    with pytest.raises(CheckpointError, match=r"qa_config.json is missing"):
+        QuestionAnswerer.load()
+    (embedded / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match=r"manifest.json cannot be read"):
+        QuestionAnswerer.load()
+    (embedded / "manifest.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"manifest.json holds no hashes"):
+        QuestionAnswerer.load()
+
+
+def test_a_folder_of_ones_own_is_checked_if_it_has_a_manifest(tmp_path: Path) -> None:
+    toy_reader.save_reader(tmp_path)
+    check_manifest(tmp_path)
+    listed = json.loads(write_manifest(tmp_path).read_text())["sha256"]
+    assert set(listed) == {
+        "config.json",
+        "onnx/model.onnx",
+        "qa_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vocab.txt",
+    }
+    QuestionAnswerer.load(tmp_path)
+    (tmp_path / "vocab.txt").write_text("")
+    with pytest.raises(CheckpointError, match=r"vocab.txt is not the file it should be"):
+        QuestionAnswerer.load(tmp_path)
+
+
+def test_somebody_elses_manifest_says_nothing(tmp_path: Path) -> None:
+    (toy_reader.save_reader(tmp_path) / "manifest.json").write_text('{"name": "a web app"}')
+    assert QuestionAnswerer.load(tmp_path)("What?", "gold").text == "gold"
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "onnx/../../x"])
+def test_a_manifest_cannot_point_outside(tmp_path: Path, name: str) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"sha256": {name: "0" * 64}}))
+    with pytest.raises(CheckpointError, match="is not in the folder"):
+        check_manifest(tmp_path)

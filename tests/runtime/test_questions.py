@@ -1,0 +1,449 @@
+"""Asking: answers and their places, silence, batches, streams, deadlines, and everything that can be wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toy_reader
+from pocketbert.errors import (
+    CheckpointError,
+    ConfigError,
+    HubError,
+    InputError,
+    PocketbertError,
+    TokenizerError,
+)
+from pocketbert.runtime.questions import QuestionAnswerer
+from pocketbert.text import windows
+from pocketbert.text.calibration import Calibration
+
+FILLER = "the weather was fine and the people went to the market as they did on every day of the week . "
+PAGE = "They found gold in the river. Some say silver too! Bronze came later."
+
+
+def test_an_answer_and_all_it_says(toy: QuestionAnswerer) -> None:
+    result = toy("What did they find?", PAGE)
+    assert (result.text, result.start, result.end) == ("gold", 11, 15)
+    assert result.found
+    assert len(result) == 1
+    (answer,) = result
+    assert PAGE[answer.start : answer.end] == answer.text
+    assert answer.score == result.score > 0.98
+    assert answer.logit == 20.0
+    assert answer.no_answer == result.no_answer < 0.01
+    assert (answer.sentence.text, answer.sentence.start, answer.sentence.end) == (
+        "They found gold in the river.", 0, 29,
+    )  # fmt: skip
+    assert (answer.read.windows, answer.read.of, answer.read.complete) == (1, 1, True)
+    assert answer.read.tokens == answer.read.of_tokens == 16
+
+
+def test_silence(toy: QuestionAnswerer) -> None:
+    result = toy("What did they find?", "They went to the river and came back.")
+    assert not result.found
+    assert list(result) == []
+    assert (result.text, result.start, result.end) == ("", 0, 0)
+    assert result.score == result.no_answer > 0.99
+    assert result.read.complete
+    assert result.candidates  # what it would have said
+    assert toy("What?", "They went to the river.", threshold=1.0).found
+
+
+def test_top_k_is_full_and_prefers_answers_that_share_no_word(toy: QuestionAnswerer) -> None:
+    result = toy("What did they find?", PAGE, top_k=3)
+    assert [answer.text for answer in result] == ["gold", "silver", "Bronze"]
+    scores = [answer.score for answer in result]
+    assert scores == sorted(scores, reverse=True)
+    few = toy("What?", "A gold ring", top_k=5)
+    assert [answer.text for answer in few] == ["gold", "A", "ring", "A gold", "gold ring"]
+    assert sorted(answer.text for answer in toy("What?", "A gold ring", top_k=50)) == sorted(
+        ["gold", "A", "ring", "A gold", "gold ring", "A gold ring"]
+    )
+    variants = toy("What?", "A gold ring", top_k=3, overlapping=True)
+    assert [answer.text for answer in variants] == ["gold", "A gold", "gold ring"]
+
+
+def test_fifty_variants_of_one_answer_do_not_hide_the_next(tmp_path: Path) -> None:
+    calibration = Calibration(window=256, overlap=16, max_answer_length=30)
+    reader = QuestionAnswerer.load(toy_reader.save_reader(tmp_path, calibration=calibration))
+    words = " ".join(chr(97 + number % 26) * 2 for number in range(40))
+    result = reader(
+        "What?", f"{words} gold {words} copper {words}", top_k=2
+    )  # 59 spans hold gold and beat copper
+    assert [answer.text for answer in result] == ["gold", "copper"]
+
+
+@pytest.mark.parametrize("context", ["gold came first", "last came gold", "gold"])
+def test_first_and_last_word_can_be_answers(toy: QuestionAnswerer, context: str) -> None:
+    assert toy("What?", context).text == "gold"
+
+
+def test_a_score_does_not_depend_on_how_many_are_asked_for(nano: QuestionAnswerer) -> None:
+    context = FILLER * 12
+    one = nano("Where did people go?", context, read="all", threshold=1.0)
+    many = nano("Where did people go?", context, read="all", threshold=1.0, top_k=40)
+    assert one[0].score == pytest.approx(many[0].score)
+    assert one.no_answer == pytest.approx(many.no_answer)
+
+
+@pytest.mark.parametrize("repeats", [1, 4, 12])
+def test_reading_all_gives_what_the_calibration_gives(
+    nano_folder: Path, nano: QuestionAnswerer, repeats: int
+) -> None:
+    """The same windows through torch, and the maths on all of them at once, as when the calibration was fitted."""
+    import torch
+
+    from pocketbert.heads import load
+
+    context = "".join(f"On the day number {day} {FILLER}" for day in range(repeats))
+    parts = windows("Who went where?", context, nano.tokenizer, max_length=96, overlap=32)
+    assert len(parts) == {1: 1, 4: 2, 12: 5}[repeats]
+    model = load(nano_folder).eval()
+    with torch.no_grad():
+        outputs = [
+            model(
+                *(torch.tensor([row]) for row in (part.input_ids, part.attention_mask, part.token_type_ids))
+            )
+            for part in parts
+        ]
+    expected = nano.calibration.apply(
+        context,
+        parts,
+        [out.start_logits[0] for out in outputs],
+        [out.end_logits[0] for out in outputs],
+        count=5,
+    )
+    given = nano(
+        "Who went where?", context, read="all", top_k=5, overlapping=True, align_to_words=False, threshold=1.0
+    )
+    assert given.no_answer == pytest.approx(expected.no_answer, abs=1e-5)
+    assert [(answer.text, answer.start) for answer in given] == [
+        (answer.text, answer.start) for answer in expected.answers
+    ]
+    assert [answer.score for answer in given] == pytest.approx(
+        [answer.probability for answer in expected.answers], rel=1e-4
+    )
+
+
+def test_a_batch_gives_what_single_questions_give(nano: QuestionAnswerer) -> None:
+    contexts = [f"{FILLER * (number % 4)} On day {number} something else happened." for number in range(20)]
+    questions = [f"What happened on day {number}?" for number in range(20)]
+    together = nano(questions, contexts, top_k=3, threshold=1.0)
+    for question, context, result in zip(questions, contexts, together, strict=True):
+        alone = nano(question, context, top_k=3, threshold=1.0)
+        assert [answer.text for answer in result] == [answer.text for answer in alone]
+        np.testing.assert_allclose([a.score for a in result], [a.score for a in alone], rtol=1e-4)
+        assert result.question == question
+
+
+def test_batches_of_questions_of_contexts_and_of_both(toy: QuestionAnswerer) -> None:
+    gold, silver = "There is gold.", "There is silver."
+    assert [result.text for result in toy(["What?", "Why?"], gold)] == ["gold", "gold"]
+    assert [result.text for result in toy("What?", [gold, silver])] == ["gold", "silver"]
+    assert [result.text for result in toy(["What?", "Why?"], [gold, silver])] == ["gold", "silver"]
+    assert toy([], gold) == toy("What?", []) == toy([], []) == []
+    with pytest.raises(InputError, match="3 questions and 2 contexts"):
+        toy(["a?", "b?", "c?"], [gold, silver])
+
+
+def test_a_stream_is_answered_as_it_comes(toy: QuestionAnswerer) -> None:
+    taken = []
+
+    def stream() -> Iterator[object]:
+        for number in range(10):
+            taken.append(number)
+            yield (
+                ("What?", f"{number} gold")
+                if number % 2
+                else {"question": "What?", "context": f"{number} silver"}
+            )
+
+    answers = toy.answers(stream(), ahead=3)
+    assert taken == []
+    assert next(answers).text == "silver"
+    assert taken == [0, 1, 2]
+    assert [result.text for result in answers] == ["gold", "silver"] * 4 + ["gold"]
+    with pytest.raises(InputError, match="ahead is 0"):
+        toy.answers([], ahead=0)
+    for entry, message in (
+        ("gold", "give pairs"),
+        ({"question": "?"}, "has no context"),
+        (("a",), "give pairs"),
+    ):
+        with pytest.raises(InputError, match=message):
+            list(toy.answers([entry]))
+
+
+def test_a_document_is_tokenised_once_for_many_questions(
+    toy: QuestionAnswerer, nano: QuestionAnswerer
+) -> None:
+    document = toy.document(PAGE)
+    assert toy("What?", document) == toy("What?", PAGE)
+    assert [result.text for result in toy(["What?", "Why?"], document)] == ["gold", "gold"]
+    assert toy.document(document) is document
+    with pytest.raises(InputError, match="made by another reader"):
+        nano("What?", document)
+
+
+def test_among_several_texts(toy: QuestionAnswerer) -> None:
+    texts = [FILLER, "Bronze here.", f"{FILLER * 5} silver and gold.", "copper"]
+    result = toy.among("What?", texts, top_k=3, read="all")
+    assert [(answer.text, answer.document) for answer in result] == [
+        ("gold", 2),
+        ("silver", 2),
+        ("Bronze", 1),
+    ]
+    for answer in result:
+        assert texts[answer.document][answer.start : answer.end] == answer.text
+    assert result.read.of == sum(toy("What?", text).read.of for text in texts)
+    one = toy.among("What?", [PAGE])
+    assert one == toy("What?", PAGE)
+    for wrong in ("text", [], None):
+        with pytest.raises(InputError, match="give a list of at least one text"):
+            toy.among("What?", wrong)
+
+
+class TestLongDocuments:
+    def test_fast_reading_stops_at_a_sure_answer(self, toy: QuestionAnswerer) -> None:
+        context = FILLER * 40 + "The comet brought gold. " + FILLER * 40
+        result = toy("What did the comet bring?", context)
+        assert result.text == "gold"
+        assert result.read.windows == 3 < result.read.of > 30
+        assert not result.read.complete
+        assert 0 < result.read.tokens < result.read.of_tokens
+        assert result.windows[0].promise > 0.5
+        assert result.windows[0].best == "gold"
+
+    def test_no_answer_is_said_only_after_everything(self, toy: QuestionAnswerer) -> None:
+        result = toy("What did the comet bring?", FILLER * 40 + "The comet brought nothing. " + FILLER * 40)
+        assert not result.found
+        assert result.read.complete
+
+    def test_an_answer_far_from_the_questions_words_is_found(self, toy: QuestionAnswerer) -> None:
+        context = "The comet came. The comet went. " * 9 + FILLER * 40 + "It brought gold." + FILLER * 5
+        assert toy("What of the comet?", context).text == "gold"
+
+    def test_an_unsure_answer_is_not_enough(self, toy: QuestionAnswerer) -> None:
+        context = "The comet brought copper. " + FILLER * 40 + "Elsewhere there was gold. " + FILLER * 40
+        hasty = toy("What did the comet bring?", context, threshold=1.0, miss=1.0, least=1)
+        assert hasty.text == "copper"
+        assert toy("What did the comet bring?", context, threshold=1.0).text == "gold"
+
+    def test_reading_all_reads_all(self, toy: QuestionAnswerer) -> None:
+        context = "The comet brought gold. " + FILLER * 40
+        result = toy("What did the comet bring?", context, read="all")
+        assert result.read.complete
+        assert result.read.tokens == result.read.of_tokens
+        assert sum(window.score for window in result.windows) == pytest.approx(1 - result.no_answer)
+        assert sum(window.promise for window in result.windows) == pytest.approx(1)
+
+    def test_a_deadline_gives_what_was_found_until_then(self, toy: QuestionAnswerer) -> None:
+        context = FILLER * 3000
+        before = time.monotonic()
+        result = toy("What?", context, deadline=0.0, read="all")
+        assert time.monotonic() - before < 10
+        assert 0 < result.read.windows < result.read.of
+        assert not result.found
+        results = toy(["What?"] * 200, FILLER, deadline=0.0)
+        assert results[0].read.complete
+        assert results[-1].read.windows == 0
+        assert results[-1].no_answer == 1.0
+        assert results[-1].candidates == ()
+
+    def test_progress_is_told(self, toy: QuestionAnswerer) -> None:
+        told: list[tuple[int, int]] = []
+        result = toy("What?", FILLER * 40, progress=lambda *numbers: told.append(numbers))
+        assert told[-1] == (result.read.of, result.read.of)
+        assert told == sorted(told)
+
+    def test_memory_is_bounded_on_a_book(self, toy_folder: Path) -> None:
+        """400,000 words, read in full by a fresh process: what the reading adds is a fraction of the text's windows."""
+        code = (
+            "import resource, sys\n"
+            "from pocketbert.runtime.questions import QuestionAnswerer\n"
+            f"qa = QuestionAnswerer.load({str(toy_folder)!r})\n"
+            "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3\n"
+            f"line = {FILLER!r}\n"
+            "qa('What?', line * 10)\n"
+            "before = peak()\n"
+            "result = qa('What?', line * 2000 + 'gold', read='all', window=512)\n"
+            "print(result.text, result.read.complete, result.read.of_tokens, round(peak() - before))\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        text, complete, tokens, added = done.stdout.split()
+        assert (text, complete) == ("gold", "True")
+        assert int(tokens) > 40_000
+        assert int(added) < 60  # MB; all windows at once would take some 25, their logits and spans more
+
+
+WILD = st.text(
+    alphabet=st.one_of(
+        st.sampled_from("gold e\u0301\u0327\u200d\ufe0f\x00\ud800.\n,ﬁ한ก็שָ🧑🏽‍🚀中"),
+        st.characters(),
+    ),
+    max_size=60,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(before=WILD, after=WILD, whole=st.booleans())
+def test_the_answer_is_a_slice_of_the_context(toy, before: str, after: str, whole: bool) -> None:
+    context = f"{before} gold {after}"
+    for answer in toy("What?", context, top_k=4, threshold=1.0, align_to_words=whole):
+        assert context[answer.start : answer.end] == answer.text
+        assert answer.text.strip()
+        assert context[answer.sentence.start : answer.sentence.end] == answer.sentence.text
+        assert answer.text in answer.sentence.text
+        assert 0 <= answer.score <= 1
+
+
+@pytest.mark.parametrize("word", ["cafe\u0301", "Zoe\u0308", "gold\u0301\u0302"])
+def test_combining_marks_stay_with_their_letter(tmp_path: Path, word: str) -> None:
+    plain = {"cafe\u0301": "cafe", "Zoe\u0308": "zoe"}.get(word, "gold")
+    reader = QuestionAnswerer.load(toy_reader.save_reader(tmp_path, logits={plain: 9.0}))
+    assert reader("Where?", f"In the {word} there").text == word
+
+
+class TestWrongInput:
+    @pytest.mark.parametrize(
+        ("question", "context", "message"),
+        [
+            (None, "text", "the question is None"),
+            ("Who?", None, "the context is None"),
+            ("", "text", "the question is empty"),
+            (" \n", "text", "the question is empty"),
+            ("Who?", "", "the context is empty"),
+            ("Who?", "  ", "the context is empty"),
+            (3, "text", "the question is of the type int"),
+            ("Who?", b"text", "the context is of the type bytes"),
+            (b"Who?", "text", "the question is of the type bytes"),
+            ("Who?", {"text": 1}, "the context is of the type dict"),
+            (["Who?", None], "text", "the question is None"),
+            ("Who?", ["text", 5], "the context is of the type int"),
+            ("why " * 250_000, "text", "the question has 1,000,000 characters; at most 10,000"),
+            ("why " * 100, "text", "a question of 100 tokens leaves 0 of 64"),
+        ],
+    )
+    def test_texts(self, toy: QuestionAnswerer, question: object, context: object, message: str) -> None:
+        before = time.monotonic()
+        with pytest.raises(InputError, match=message):
+            toy(question, context)
+        assert time.monotonic() - before < 1
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"top_k": 0}, "top_k is 0; it must be a whole number from 1 up"),
+            ({"top_k": 1.5}, "top_k is 1.5"),
+            ({"top_k": None}, "top_k is None"),
+            ({"top_k": True}, "top_k is True"),
+            ({"read": "some"}, "read is 'some'; allowed are 'fast', 'all'"),
+            ({"deadline": -1}, "deadline is -1; it must be a number from 0 up"),
+            ({"deadline": float("nan")}, "deadline is nan"),
+            ({"threshold": 1.5}, "threshold is 1.5; it must be a number from 0 to 1"),
+            ({"miss": None}, "miss is None"),
+            ({"least": 0}, "least is 0"),
+            ({"max_answer_length": 0}, "max_answer_length is 0"),
+            ({"overlap": -1}, "overlap is -1"),
+            ({"window": 1000}, "window is 1000; this model reads at most 512"),
+            ({"window": 20}, "leaves 15 of 20"),
+            ({"align_to_words": 1}, "align_to_words is 1; it must be True or False"),
+            ({"progress": 3}, "progress is 3"),
+            ({"topk": 3}, "there is no option topk; the options are top_k, read"),
+        ],
+    )
+    def test_options(self, toy: QuestionAnswerer, options: dict[str, object], message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            toy("Who?", "text", **options)
+
+    def test_a_text_without_tokens_has_no_answer(self, toy: QuestionAnswerer) -> None:
+        result = toy("Who?", "\x00\x01", threshold=1.0)
+        assert (result.found, result.candidates, result.no_answer) == (False, (), 1.0)
+
+
+class TestModelFolders:
+    def test_missing_and_foreign_folders(self, tmp_path: Path) -> None:
+        with pytest.raises(HubError, match="there is no folder"):
+            QuestionAnswerer.load(tmp_path / "nowhere")
+        with pytest.raises(TokenizerError, match=r"neither a tokenizer\.json nor a vocab\.txt"):
+            QuestionAnswerer.load(tmp_path)
+        (tmp_path / "model.onnx").touch()
+        with pytest.raises(HubError, match="is a file; give the model folder"):
+            QuestionAnswerer.load(tmp_path / "model.onnx")
+        for wrong in ("", 5, b"x"):
+            with pytest.raises(InputError, match="the model is"):
+                QuestionAnswerer.load(wrong)
+        with pytest.raises(HubError, match="is neither a folder nor a name on the hub"):
+            QuestionAnswerer.load("x\0y")
+
+    def test_a_model_without_answers_is_refused(self, tmp_path: Path) -> None:
+        toy_reader.save_reader(tmp_path, outputs=("logits", "more"))
+        with pytest.raises(
+            CheckpointError, match="gives logits, more; a reader gives start_logits and end_logits"
+        ):
+            QuestionAnswerer.load(tmp_path)
+
+    def test_logits_that_are_no_numbers_are_found_out(self, tmp_path: Path) -> None:
+        reader = QuestionAnswerer.load(toy_reader.save_reader(tmp_path, logits={"gold": float("nan")}))
+        with pytest.raises(InputError, match="NaN or infinity"):
+            reader("What?", "gold")
+
+    def test_a_folder_without_calibration_is_read_with_neutral_numbers(self, tmp_path: Path) -> None:
+        (toy_reader.save_reader(tmp_path) / "qa_config.json").unlink()
+        reader = QuestionAnswerer.load(tmp_path)
+        assert not reader.calibrated
+        assert reader.calibration == Calibration()
+        (tmp_path / "config.json").write_text('{"max_position_embeddings": 100}')
+        assert QuestionAnswerer.load(tmp_path).calibration == replace(Calibration(), window=100, overlap=33)
+
+    @pytest.mark.parametrize(
+        ("config", "message"),
+        [
+            (
+                '{"max_position_embeddings": 10}',
+                "asks for windows of 64 tokens, but the model has 10 positions",
+            ),
+            ('{"max_position_embeddings": "many"}', "max_position_embeddings is 'many'"),
+            ("{", "cannot be read as JSON"),
+        ],
+    )
+    def test_configurations(self, tmp_path: Path, config: str, message: str) -> None:
+        (toy_reader.save_reader(tmp_path) / "config.json").write_text(config)
+        with pytest.raises(ConfigError, match=message):
+            QuestionAnswerer.load(tmp_path)
+
+    def test_bad_calibrations(self, tmp_path: Path) -> None:
+        (toy_reader.save_reader(tmp_path) / "qa_config.json").write_text("{}")
+        with pytest.raises(ConfigError, match="qa_config"):
+            QuestionAnswerer.load(tmp_path)
+
+    def test_loading_a_folder_needs_no_network(self, toy_folder: Path, no_network: None) -> None:
+        assert QuestionAnswerer.load(str(toy_folder))("What?", "gold").text == "gold"
+
+
+def test_nothing_heavy_is_imported(toy_folder: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pocketbert import QuestionAnswerer, pipeline\n"
+        f"reader = QuestionAnswerer.load({str(toy_folder)!r})\n"
+        "assert reader('What?', 'gold').text == 'gold'\n"
+        "assert pipeline(model=reader)(question='What?', context='gold')['answer'] == 'gold'\n"
+        "print([name for name in ('torch', 'transformers', 'huggingface_hub', 'onnx', 'click', 'safetensors')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_error_is_of_the_house() -> None:
+    assert issubclass(InputError, PocketbertError)
