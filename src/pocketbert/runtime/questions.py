@@ -130,7 +130,7 @@ class QuestionAnswerer:
             raise InputError(f"the contexts are {_kind(contexts)}; give a list of at least one text")
         choices = Options.of(options)
         documents = [self.document(context) for context in contexts]
-        inquiry = self._inquiry(question, documents, choices)
+        inquiry = self.inquiry(question, documents, choices)
         self._read([inquiry], choices, self._until(choices))
         return inquiry.result()
 
@@ -176,11 +176,12 @@ class QuestionAnswerer:
             else:
                 document = self.document(context)
                 known[document.text] = document
-            inquiries.append(self._inquiry(question, [document], options))
+            inquiries.append(self.inquiry(question, [document], options))
         self._read(inquiries, options, until or self._until(options))
         return [inquiry.result(same=same) for inquiry in inquiries]
 
-    def _inquiry(self, question: str, documents: Sequence[Document], options: Options) -> Inquiry:
+    def inquiry(self, question: str, documents: Sequence[Document], options: Options) -> Inquiry:
+        """A question that is ready to be read, for callers that read in their own way."""
         if not isinstance(question, str):
             raise InputError(f"the question is {_kind(question)}; it must be a text (str)")
         if not question.strip():

@@ -1,0 +1,1 @@
+"""What `benchmarks/ask.py` measures, one module for each."""
