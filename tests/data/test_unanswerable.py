@@ -98,8 +98,8 @@ def made(kind: str, question: Answerable) -> list[str]:
         ("antonym", QUESTIONS[2], "What had the smallest wheel in the valley?"),
         (
             "alternative",
-            ask(20, "What is the yellow mill today?", MILL, "a museum"),
-            "What is the green mill today?",
+            ask(20, "When did the mill become a museum?", MILL, "Today"),
+            "When did the mill become a hospital?",
         ),
         ("name-in-context", QUESTIONS[1], "When did Lucy Holt open a tannery?"),
         ("name-elsewhere", QUESTIONS[10], "What did Martha Quill open at Brookfield?"),

@@ -12,7 +12,7 @@ from pocketbert.data.unanswerable.names import Name
 from pocketbert.data.unanswerable.word_lists import word_set
 from pocketbert.data.unanswerable.words import PAST_VERB, content_stems, is_open, stems, tidy, words
 
-_EVENT = r"\b(?:during|after|before|under|despite|throughout|following|prior to) (?:[\w'’-]+ ?){1,6}"
+_EVENT = r"\b(?:during|after|before|under|despite|throughout|following|prior to) (?:[\w'’-]+ ?){1,5}"
 _EVENT_ASKED = re.compile(rf"(?P<phrase>{_EVENT})\?\s*$")
 _EVENT_TOLD = re.compile(rf"(?P<phrase>{_EVENT})[,.;]")
 _POINTING = word_set("pointing")
@@ -28,7 +28,11 @@ _ASKS_TIME = re.compile(
 _ASKS_PLACE = re.compile(
     r"\b(?:where|city|country|place|state|nation|region|continent|town|location)\b", re.IGNORECASE
 )
-_PAST = re.compile(rf"\b(?:did|was|were|had|(?:who|what|which)(?: \w+)? {PAST_VERB})\b", re.IGNORECASE)
+# What was done may be asked for a time and place; what was so ("what was his nationality") mostly may not.
+_PAST = re.compile(
+    rf"\b(?:did|had|(?:was|were) [^?]*\w(?:ed|en|wn|lt|ld)|(?:who|what|which)(?: \w+)? {PAST_VERB})\b",
+    re.IGNORECASE,
+)
 
 
 def add_condition(question: QuestionLike, corpus: Corpus, rng: random.Random) -> Iterator[Edit]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from pocketbert.data.unanswerable.bm25 import Bm25
 from pocketbert.data.unanswerable.example import QuestionLike
+from pocketbert.data.unanswerable.lexicon import alternatives
 from pocketbert.data.unanswerable.names import NameFinder
 from pocketbert.data.unanswerable.wordnet import WordNet
 from pocketbert.data.unanswerable.words import (
@@ -47,6 +49,7 @@ class Corpus:
         self._by_text = {paragraph.text: paragraph for paragraph in self.paragraphs}
         self._names = NameFinder(self._by_text)
         self._seen = Counter(word.lower for question in questions for word in words(question.question))
+        self._pairs = _pairs_with(alternatives(), self._by_text)
         self.bm25 = Bm25([[stem(word.text) for word in content(text)] for text in self._by_text])
         self.wordnet = wordnet
         self.size = len(questions)
@@ -69,6 +72,10 @@ class Corpus:
     def seen(self, word: str) -> int:
         """How often the questions of the collection have a word in this very form."""
         return self._seen[word]
+
+    def goes_with(self, left: str, right: str) -> bool:
+        """Whether two words stand side by side somewhere; asked only of words that have alternatives."""
+        return (left, right) in self._pairs
 
     def is_specific(self, question: QuestionLike, *, rare: int = 1) -> bool:
         """Whether a question names something: so many of its words are in its context and in few others."""
@@ -96,3 +103,13 @@ def _paragraph(text: str) -> Paragraph:
     parts = tuple(sentences(text))
     found = tuple(frozenset(stems(part.text)) for part in parts)
     return Paragraph(text, parts, found, frozenset().union(*found))
+
+
+def _pairs_with(wanted: Container[str], texts: Iterable[str]) -> set[tuple[str, str]]:
+    """All neighbouring words of the texts of which one is wanted."""
+    return {
+        (left.lower, right.lower)
+        for text in texts
+        for left, right in pairwise(words(text))
+        if left.lower in wanted or right.lower in wanted
+    }

@@ -79,7 +79,7 @@ def _is_silent(question: QuestionLike, corpus: Corpus, kept: Sequence[int]) -> b
         if answer.text.lower() in text or 3 * len(meaning & left) > len(meaning) or len(meaning) > 12:
             return False
     asked = content_stems(question.question)
-    if len(asked) < 2 or not asked & left or not is_open(question.question):
+    if not asked & left or not is_open(question.question) or not corpus.is_specific(question):
         return False
     if any(word.lower in _OPINIONS for word in words(question.question)):
         return False

@@ -29,7 +29,7 @@ _UNSAFE_AFTER = word_set("after no swap")
 def swap_antonym(question: QuestionLike, corpus: Corpus, rng: random.Random) -> Iterator[Edit]:
     """Ask for the opposite of what the context tells."""
 
-    def opposites(word: str, before: str) -> Iterable[str]:
+    def opposites(word: str, before: str, _after: str) -> Iterable[str]:
         # "The most common" has an opposite, "most people" hardly.
         if word in ("most", "least") and before != "the":
             return ()
@@ -42,15 +42,23 @@ def swap_antonym(question: QuestionLike, corpus: Corpus, rng: random.Random) -> 
 def swap_alternative(question: QuestionLike, corpus: Corpus, rng: random.Random) -> Iterator[Edit]:
     """Ask about the silver key where the context has a golden one."""
 
-    def others(word: str, before: str) -> Iterable[str]:
-        # The noun after "which" says what the answer is, not what the context must have.
-        return alternatives().get(word, ()) if before not in QUESTION_WORDS else ()
+    def others(word: str, before: str, after: str) -> Iterator[str]:
+        # The noun after "which" says what the answer is, not what the context must have. And nouns go with nouns:
+        # there is a frying pan and a pan lid, but no frying cup.
+        for other in alternatives().get(word, ()) if before not in QUESTION_WORDS else ():
+            if (before in STOPWORDS or corpus.goes_with(before, other)) and (
+                not after or after in STOPWORDS or corpus.goes_with(other, after)
+            ):
+                yield other
 
     yield from _swapped(question, corpus, rng, others)
 
 
 def _swapped(
-    question: QuestionLike, corpus: Corpus, rng: random.Random, others: Callable[[str, str], Iterable[str]]
+    question: QuestionLike,
+    corpus: Corpus,
+    rng: random.Random,
+    others: Callable[[str, str, str], Iterable[str]],
 ) -> Iterator[Edit]:
     """Every swap of a word the context has for one that it has not, in any form or by another name."""
     text = question.question
@@ -65,7 +73,9 @@ def _swapped(
         if not word.text.islower() or before in _UNSAFE_BEFORE or after in _UNSAFE_AFTER:
             continue
         if stem(word.text) in context:
-            found += [(word, other) for other in others(word.lower, before) if not _names(other) & known]
+            found += [
+                (word, other) for other in others(word.lower, before, after) if not _names(other) & known
+            ]
     # A word that answerable questions often use gives nothing away; one that they never use is a telltale.
     common = [pair for pair in found if corpus.seen(pair[1]) >= corpus.size // 10_000]
     for word, other in sorted(common, key=lambda pair: -(1 + corpus.seen(pair[1])) * rng.random()):
