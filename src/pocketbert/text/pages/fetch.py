@@ -17,11 +17,13 @@ from urllib.parse import SplitResult, quote, unquote, urldefrag, urljoin, urlspl
 
 from pocketbert import __version__
 from pocketbert.errors import InputError
+from pocketbert.text.pages.kinds import is_address
 
 LARGEST = 32 * 2**20  # bytes, packed or not
 SECONDS = 30.0
 REDIRECTS = 5
 CHUNK = 65536
+LONGEST_ADDRESS = 8192  # characters
 READABLE = (
     "text/",
     "application/xhtml+xml",
@@ -46,11 +48,6 @@ class Fetched:
     address: str
 
 
-def is_address(source: str) -> bool:
-    """Whether a source is an address on the web."""
-    return source.lower().startswith(("http://", "https://"))
-
-
 def fetch(
     address: str, *, largest: int = LARGEST, seconds: float = SECONDS, redirects: int = REDIRECTS
 ) -> Fetched:
@@ -61,7 +58,9 @@ def fetch(
             with watch.connect(_split(here)) as response:
                 target = response.headers.get("Location") if 300 <= response.status < 400 else None
                 if target is None:
-                    return _fetched(response, here, largest)
+                    fetched = _fetched(response, here, largest)
+                    watch.check()  # what was cut off looks as if it were complete
+                    return fetched
             here = urldefrag(urljoin(here, target)).url
             if not is_address(here):
                 raise InputError(f"{address} leads to {here}; only http and https addresses are followed")
@@ -74,7 +73,7 @@ class _Watch:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.is_over = False
-        self._connection: HTTPConnection | None = None
+        self._socket: socket.socket | None = None
         self._timer = threading.Timer(seconds, self._end)
         self._timer.daemon = True
 
@@ -87,37 +86,46 @@ class _Watch:
 
     @contextmanager
     def connect(self, address: SplitResult) -> Iterator[HTTPResponse]:
-        self._connection, target, headers = _connection(address, self.seconds)
+        connection, target, headers = _connection(address, self.seconds)
         try:
-            self._connection.request("GET", target, headers={**HEADERS, **headers})
-            yield self._connection.getresponse()
+            connection.connect()
+            self._socket = connection.sock  # which the connection forgets once there is a response
+            self.check()
+            connection.request("GET", target, headers={**HEADERS, **headers})
+            yield connection.getresponse()
         finally:
-            self._connection.close()
+            connection.close()
+
+    def check(self) -> None:
+        if self.is_over:
+            raise TimeoutError
 
     def _end(self) -> None:
         self.is_over = True
-        with suppress(OSError, AttributeError):  # closed, or not open yet
-            self._connection.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+        if self._socket is not None:
+            with suppress(OSError):  # closed already
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
 def _as_input_errors(address: str, watch: _Watch) -> Iterator[None]:
     try:
         yield
-    except InputError:
-        raise
     except (HTTPException, OSError, ValueError, zlib.error) as error:
         if watch.is_over or isinstance(error, TimeoutError):
             raise InputError(f"{address} took longer than {watch.seconds:g} seconds") from error
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{address} could not be fetched: {error}") from error
 
 
 def _split(address: str) -> SplitResult:
     """The parts of an address, in ASCII as the wire wants them."""
     parts = urlsplit(address.strip())
-    if not parts.hostname:
-        raise InputError(f"{address} has no host; write https://example.org/page")
+    if not parts.hostname or len(address) > LONGEST_ADDRESS:
+        raise InputError(f"{address[:200]} is no address; write one such as https://example.org/page")
     host = parts.hostname.encode("idna").decode("ascii")
+    host = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port else ""
     kept = "!$%&'()*+,/:;=?@[]~"
     return SplitResult(

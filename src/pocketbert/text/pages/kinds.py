@@ -44,6 +44,11 @@ FOREIGN = {
 }
 
 
+def is_address(source: str) -> bool:
+    """Whether a source is an address on the web, and no file."""
+    return source.lower().startswith(("http://", "https://"))
+
+
 def kind_of(data: bytes, *, name: str | None = None, content_type: str | None = None) -> Kind:
     """The kind of a page; plain text if nothing speaks for another."""
     for start, what in FOREIGN.items():
@@ -52,7 +57,7 @@ def kind_of(data: bytes, *, name: str | None = None, content_type: str | None = 
     if PDF_START in data[:1024]:  # readers allow some bytes before it
         return "pdf"
     sent_as = (content_type or "").split(";")[0].strip().lower()
-    called = PurePath(urlsplit(name).path if name and "://" in name else name or "").suffix.lower()
+    called = PurePath(urlsplit(name).path if name and is_address(name) else name or "").suffix.lower()
     kind = CONTENT_TYPES.get(sent_as) or ENDINGS.get(called)
     if kind == "pdf":
         raise InputError(f"{name or 'the input'} is called a PDF but is none: it does not begin with %PDF-")

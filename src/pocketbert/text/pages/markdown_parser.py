@@ -12,7 +12,7 @@ from markdown_it.rules_inline import StateInline
 Rule = Callable[[StateInline, bool], bool]
 
 PLAIN = re.compile(r"[^\n!#$%&*+\-:<=>@\[\\\]^_`{}~]+")  # what no rule reacts to
-DEEPEST = 100  # blocks in blocks; what is deeper the parser would leave out
+DEEPEST = 60  # blocks in blocks; what is deeper the parser would leave out
 WRAPPED: dict[str, Rule] = {
     "newline": rules.newline,
     "escape": rules.escape,

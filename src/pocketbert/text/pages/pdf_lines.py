@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import median_low
 from typing import Literal
 
 Break = Literal["flow", "line", "paragraph"]
@@ -43,7 +43,7 @@ def breaks(lines: Sequence[Line]) -> list[Break]:
     """What stands between each line and the next."""
     drops = [above.bottom - below.bottom for above, below in pairwise(lines)]
     usual = [drop for drop, line in zip(drops, lines, strict=False) if 0 < drop < 3 * line.height]
-    pitch = median(usual) if usual else 0.0
+    pitch = median_low(usual) if usual else 0.0
     return [_break(lines, index, drop, pitch) for index, drop in enumerate(drops)]
 
 
@@ -66,7 +66,7 @@ def _break(lines: Sequence[Line], index: int, drop: float, pitch: float) -> Brea
     column = [line for line in near if line.left < above.right and above.left < line.right]
     margin = max(line.right for line in column)
     ended_early = margin - above.right > below.first_word_width
-    if ended_early:
+    if ended_early or above.text.endswith(":"):
         return "line"
     is_indented = below.left - above.left > INDENT * below.height
     return "line" if is_indented and above.text.endswith(SENTENCE_ENDS) else "flow"

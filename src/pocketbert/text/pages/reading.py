@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from pocketbert.errors import InputError
+from pocketbert.text.pages.kinds import is_address, kind_of
 from pocketbert.text.pages.page import Kind, Offsets, Page, Part
 
 LARGEST = 256 * 2**20  # bytes; a shelf of novels is less
@@ -31,7 +32,6 @@ def read_page(
     'Boil the water.'
     """
     from pocketbert.text.pages.decoding import decode
-    from pocketbert.text.pages.kinds import kind_of
 
     _check(kind, part)
     given = _given(source)
@@ -79,7 +79,7 @@ def _given(source: object) -> _Given:
         return _Given(source)
     if isinstance(source, str) and source == "-":
         return _Given(_capped(sys.stdin.buffer.read(LARGEST + 1), "the standard input"))
-    if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
+    if isinstance(source, str) and is_address(source):
         from pocketbert.text.pages.fetch import fetch
 
         fetched = fetch(source)
