@@ -80,6 +80,22 @@ def test_a_page_of_many_equal_parts_is_read_as_a_whole():
     assert all(sentence in text for sentence in STORY)
 
 
+def test_the_best_of_many_parts_is_not_the_page():
+    parts = [
+        f"<div><b>{number}</b><div><p>{sentence * 3}</p></div></div>"
+        for number, sentence in enumerate(STORY * 2)
+    ]
+    source = f"<body><div><b>Best</b><div class='content'>{PARAGRAPHS}</div></div>{''.join(parts)}"
+    text = page_from_text(source, kind="html").text
+    assert all(sentence * 3 in text for sentence in STORY)
+
+
+def test_halves_of_a_story_are_joined():
+    halves = [f"<div class='{name}'>{PARAGRAPHS}</div>" for name in ("upper", "lower")]
+    text = page_from_text(f"<body><nav>{MENU}</nav>{halves[0]}<hr>{halves[1]}", kind="html").text
+    assert text == "\n\n".join(STORY + STORY)
+
+
 def test_an_article_that_is_named_like_clutter_is_found_at_the_second_look():
     text = page_from_text(f"<body><div class='comment-list'>{PARAGRAPHS}</div>", kind="html").text
     assert text == "\n\n".join(STORY)

@@ -11,7 +11,8 @@ from fpdf.enums import AccessPermission
 
 from pocketbert.errors import InputError
 from pocketbert.text.pages import read_page
-from pocketbert.text.pages.hyphens import Hyphens
+from pocketbert.text.pages.pdf import _write_line
+from pocketbert.text.pages.writing import Writer
 
 SENTENCES = [
     "The ferry left the harbour at noon, two hours late, and nobody on the pier seemed to mind.",
@@ -82,7 +83,8 @@ def test_every_word_has_its_page_and_line():
     [
         ("The word is hyphen-", "ated at the end of the line.", "is hyphenated at"),
         ("We walked home from a well-", "known inn on the island.", "a well-known inn"),
-        ("A lighthouse, and the light-", "house again on its rock.", "the lighthouse again"),
+        ("A moonferry, and the moon-", "ferry again in the dark.", "the moonferry again"),
+        ("A grull-fed cat, and a grull-", "fed dog at all the tables.", "a grull-fed dog"),
         ("It lasted from the year 1914-", "1918 in all of the country.", "year 1914-1918 in"),
         ("They speak a sort of Anglo-", "Saxon on all of the islands.", "of Anglo-Saxon on"),
         ("He paused for a long while -", "then he spoke to all of us.", "while - then he"),
@@ -152,12 +154,12 @@ def test_columns_and_pages_go_on():
     )
 
 
-def test_ligatures_are_letters_with_one_place():
-    cut = Hyphens(["the office"])
-    assert cut.drops("of-", "fice")
-    from pocketbert.text.pages.pdf import _write_line
-    from pocketbert.text.pages.writing import Writer
+def test_a_column_may_end_with_its_sentence():
+    rows = [*lines("the foot of a column.", y=200), *lines("The head of the next", x=320, y=700)]
+    assert read_page(drawn(rows)).text == "the foot of a column.\n\nThe head of the next"
 
+
+def test_ligatures_are_letters_with_one_place():
     writer = Writer()
     _write_line("the ﬁrst oﬃce", 0, writer)
     text, offsets = writer.finish()
@@ -173,7 +175,8 @@ def test_pages_without_text_are_told():
     document.cell(text="The end.")
     page = read_page(bytes(document.output()))
     assert page.notes == ("no text on page 2: a picture, perhaps scanned, or an empty page",)
-    assert page.locate(len(page.text) - 4, len(page.text)).page == 3
+    place = page.locate(len(page.text) - 4, len(page.text))
+    assert (place.page, page.source[place.source_start : place.source_end]) == (3, "end.")
 
 
 def test_a_scan_is_refused_with_what_to_do():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +22,7 @@ from pocketbert.text.pages import page_from_text, read_page
 from pocketbert.text.pages.fetch import fetch
 
 HTML = "<html><title>Tea</title><p>Boil the water, wait, and drink the tea.</p></html>"
+BOMB = gzip.compress(b"a" * 10**7)
 SCRAPS = [b"<p>", b"%PDF-", b"# ", b"\0", b"\xff", b"&", b"```\n", b"a|b\n-|-\n", b"<", b"\xe9", b"tea"]
 TEXT = "Boil the water, wait, and drink the tea."
 
@@ -142,7 +144,7 @@ class Site(BaseHTTPRequestHandler):
         elif path == "/packed":
             self.answer(gzip.compress(HTML.encode()), Content_Type="text/html", Content_Encoding="gzip")
         elif path == "/bomb":
-            self.answer(gzip.compress(b"a" * 10**7), Content_Type="text/plain", Content_Encoding="gzip")
+            self.answer(BOMB, Content_Type="text/plain", Content_Encoding="gzip")
         elif path == "/torn":
             self.answer(gzip.compress(HTML.encode())[:-12], Content_Type="text/html", Content_Encoding="gzip")
         elif path == "/large":
@@ -233,8 +235,12 @@ def test_what_cannot_be_fetched_says_why(site, path, reason):
 
 @pytest.mark.parametrize("path", ["/large", "/bomb"])
 def test_more_than_the_limit_is_refused(site, path):
+    tracemalloc.start()
     with pytest.raises(InputError, match=r"more than 0\.25 MB"):
         fetch(site + path, largest=2**18)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 10**6  # however much the bytes would unpack to
 
 
 @pytest.mark.parametrize("path", ["/slow-head", "/slow-body"])
