@@ -4,7 +4,8 @@
 
 FOLDER holds one folder per page with source.html and expected.html, the article that a reader sees. The extractor was
 developed on the pages with even numbers in the order of names; the others are what counts. Peers are measured if they
-are installed (pip install readability-lxml trafilatura); they are no dependency. Writes results/pages.json.
+are installed (pip install readability-lxml trafilatura turbohtml); they are no dependency. Large pages are made up
+here, to be timed. Writes results/pages.json.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def main() -> None:
                 **dict(zip(("precision", "recall", "f1"), means, strict=True)),
             }
         measured[name] = {**scores, "seconds": round(seconds, 2)}
+    measured["seconds for large pages"] = large_pages()
     if not options.each:
         record("pages", measured)
     print(json.dumps(measured))
@@ -94,8 +96,32 @@ def extractors() -> dict[str, Extractor]:
         )
     except ImportError:
         pass
+    try:
+        from turbohtml import parse
+
+        found[f"turbohtml {version('turbohtml')}"] = lambda source: parse(source).article().text
+    except ImportError:
+        pass
     found["every tag stripped"] = lambda source: visible(source.decode("utf-8"))
     return found
+
+
+def large_pages() -> dict[str, float]:
+    """Processor time for a page of 5 MB, and for one of 100,000 tags that nobody closed."""
+    from pocketbert.text.pages import read_page
+
+    paragraph = f"<div class='post'><p>The keeper, {'counting ships ' * 20}<a href=x>wrote</a> &amp; read.</p></div>\n"
+    sources = {
+        "5 MB of paragraphs": paragraph * (5_000_000 // len(paragraph)),
+        "5 MB of short cells": "<table>" + "<tr><td>one<td>two" * (5_000_000 // 18),
+        "100,000 open tags": "<div>" * 100_000 + "end",
+    }
+    seconds = {}
+    for name, source in sources.items():
+        started = time.process_time()
+        read_page(source.encode(), kind="html")
+        seconds[name] = round(time.process_time() - started, 2)
+    return seconds
 
 
 def score(text: str, expected: str) -> tuple[float, float, float]:

@@ -186,6 +186,11 @@ def test_a_hundred_thousand_open_tags():
     assert page.text == FILLER.strip()
 
 
-def test_tags_beyond_the_limit_still_break_lines(monkeypatch):
-    monkeypatch.setattr("pocketbert.text.pages.html_tree.MOST_ELEMENTS", 2)
-    assert shown("<p>a<p>b<p>c<script>no</script><b>d</b><div><div>e") == "a\n\nb\nc\nd\ne"
+def test_a_page_of_too_many_tags_is_read_from_end_to_end(monkeypatch):
+    monkeypatch.setattr("pocketbert.text.pages.html.MOST_TAGS", 5)
+    source = "<title>no</title><p>a &amp; <b>b</b><p hidden>c<script>no</script><select><option>d"
+    page = page_from_text(source, kind="html")
+    assert (page.text, page.title) == ("a & b\nc\nd", "")
+    assert page.notes == ("so many tags that the page was read from end to end, menus and hidden parts too",)
+    place = page.locate(2, 5)
+    assert page.source[place.source_start : place.source_end] == "&amp; <b>b"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from pocketbert.text.pages.html_names import CELLS, CODE, LINES, LISTS, PARAGRAPHS, WITHIN_LINE
-from pocketbert.text.pages.html_tokens import references
+from pocketbert.text.pages.html_names import CELLS, CODE, DECODED, LINES, LISTS, PARAGRAPHS, WITHIN_LINE
+from pocketbert.text.pages.html_tokens import Text, references, tokens
 from pocketbert.text.pages.html_tree import Element, Words
 from pocketbert.text.pages.html_visible import text_lengths
 from pocketbert.text.pages.writing import Writer
@@ -29,6 +29,30 @@ def write(roots: Sequence[Element], writer: Writer, dropped: Collection[Element]
             walk.enter(node)
             stack.append((node, True))
             stack += [(child, False) for child in reversed(node.children)]
+
+
+def write_flat(source: str, writer: Writer) -> None:
+    """Write all text of a source without building a tree: lines, but no lists and tables, and nothing left out."""
+    is_title = False
+    for token in tokens(source):
+        if isinstance(token, Text):
+            if not token.raw and not is_title:
+                write_words(Words(source, token), writer.words, writer)
+        else:
+            is_title = token.name in DECODED and not token.is_end
+            if token.name not in WITHIN_LINE:
+                writer.line()
+
+
+def write_words(words: Words, put: Callable[[str, int], None], writer: Writer) -> None:
+    """Write a text, its character references as the characters they mean."""
+    place = 0
+    if not words.raw and "&" in words.written:
+        for start, end, meaning in references(words.written):
+            put(words.written[place:start], words.start + place)
+            writer.unit(meaning, words.start + start, words.start + end)
+            place = end
+    put(words.written[place:], words.start + place)
 
 
 class _Walk:
@@ -80,15 +104,7 @@ class _Walk:
             self._break(tag)
 
     def words(self, words: Words) -> None:
-        place = 0
-        written = words.written
-        put = self.writer.code if self.code else self.writer.words
-        if not words.raw and "&" in written:
-            for start, end, meaning in references(written):
-                put(written[place:start], words.start + place)
-                self.writer.unit(meaning, words.start + start, words.start + end)
-                place = end
-        put(written[place:], words.start + place)
+        write_words(words, self.writer.code if self.code else self.writer.words, self.writer)
 
     def _in_rows(self) -> bool:
         return bool(self.tables) and self.tables[-1]

@@ -44,7 +44,6 @@ ENDS: dict[str, tuple[Set[str], Set[str]]] = {
 # An end tag inside of these closes nothing outside.
 WALLS = {"td", "th", "caption", "table", "template", "button", "object"}
 ONCE = {"html", "head", "body"}
-MOST_ELEMENTS = 300_000  # a page of 5 MB has half of that; tags beyond only break lines
 
 
 class Element:
@@ -102,20 +101,13 @@ def parse(source: str) -> Element:
     """The tree of a page; its root is the element "document", whatever the page holds."""
     root = Element("document", {}, None)
     builder = _Builder(root)
-    line_break = Element("br", {}, None)
-    elements = 0
     for token in tokens(source):
         if isinstance(token, Text):
-            if elements < MOST_ELEMENTS or not token.raw:
-                builder.here.children.append(Words(source, token))
-        elif elements < MOST_ELEMENTS:
-            if token.is_end:
-                builder.end(token.name)
-            else:
-                elements += 1
-                builder.start(token)
-        elif token.name not in INLINE and builder.here.children[-1:] != [line_break]:
-            builder.here.children.append(line_break)  # one for all, so that memory is bounded
+            builder.here.children.append(Words(source, token))
+        elif token.is_end:
+            builder.end(token.name)
+        else:
+            builder.start(token)
     return root
 
 
