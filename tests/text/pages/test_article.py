@@ -65,6 +65,18 @@ def test_lists_tables_and_headings_of_an_article_stay():
     assert text.endswith("Timetable\n\nPier | Hour\n2 | noon\n\n- Bring papers\n- Bring news")
 
 
+def test_a_table_of_facts_stays_though_it_is_full_of_links():
+    rows = "".join(
+        f"<tr><th>{name}<td><a href=x>{value}</a>" for name, value in (("Port", "Lerwick"), ("Built", "1931"))
+    )
+    page = page_from_text(
+        f"<body><article><table class=infobox>{rows}</table>{PARAGRAPHS}</article>", kind="html"
+    )
+    assert page.text.startswith("Port | Lerwick\nBuilt | 1931\n\nThe ferry")
+    links = "<table><tr><td><a href=x>Lerwick</a><td><a href=y>Bressay</a></table>"
+    assert "Lerwick" not in page_from_text(f"<body><article>{links}{PARAGRAPHS}</article>", kind="html").text
+
+
 def test_a_short_page_is_no_reason_to_read_its_menu():
     text = page_from_text(
         f"<body><nav>{MENU}</nav><div class=sidebar>{MENU}</div><p>{STORY[0]}</p>", kind="html"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from pocketbert.text.pages.article_measure import Measure, measure
 from pocketbert.text.pages.article_names import weight
-from pocketbert.text.pages.html_names import LISTS
+from pocketbert.text.pages.html_names import LISTS, ROW_GROUPS
 from pocketbert.text.pages.html_tree import Element, is_paragraph
 
 NEVER_PART = {"aside", "footer", "nav"}
+SAFE = {"code", "pre"}
 FRAMES = {"div", "fieldset", "form", "table"}
 MANY_COMMAS = 10  # so many are prose
 
@@ -19,9 +20,10 @@ def cut_clutter(
 ) -> None:
     """Drop clutter below some elements, the innermost first, so that what is around it is judged without it."""
     order = [element for root in roots for element in _below(root, measures, dropped)]
-    for element, is_code in reversed(order):
+    kept = set(roots)
+    for element, is_safe in reversed(order):
         measures[element] = measure(element, measures, dropped)
-        if is_code or element in roots:
+        if is_safe or element in kept:
             continue
         if _is_clutter(element, measures[element], weight(element) if by_name else 0):
             dropped.add(element)
@@ -30,16 +32,32 @@ def cut_clutter(
 def _below(
     root: Element, measures: dict[Element, Measure], dropped: set[Element]
 ) -> list[tuple[Element, bool]]:
-    """The elements from here on that are not dropped, parents first, and whether each is in code."""
+    """The elements from here on that are not dropped, parents first, and whether each is in code or in a table."""
     found = []
     stack = [(root, False)]
     while stack:
-        element, is_code = stack.pop()
+        element, is_safe = stack.pop()
         if element in measures and element not in dropped:
-            is_code = is_code or element.tag in ("code", "pre")
-            found.append((element, is_code))
-            stack += [(child, is_code) for child in element.children if isinstance(child, Element)]
+            is_safe = is_safe or element.tag in SAFE or (element.tag == "table" and _has_headings(element))
+            found.append((element, is_safe))
+            stack += [(child, is_safe) for child in element.children if isinstance(child, Element)]
     return found
+
+
+def _has_headings(table: Element) -> bool:
+    """Whether a table names its rows or columns: then it holds facts, however many of them are links."""
+    if table.attributes.get("role") in ("presentation", "none"):
+        return False
+    rows = [
+        part
+        for group in (table, *_children(table, ROW_GROUPS))
+        for part in _children(group, {"tr", "caption", "colgroup"})
+    ]
+    return any(row.tag != "tr" or _children(row, {"th"}) for row in rows)
+
+
+def _children(element: Element, tags: Set[str]) -> list[Element]:
+    return [child for child in element.children if isinstance(child, Element) and child.tag in tags]
 
 
 def _is_clutter(element: Element, held: Measure, points: int) -> bool:

@@ -9,9 +9,9 @@ from pocketbert.text.pages.html_tree import Element
 
 # Long words count inside of other words too (commentlist, mainSidebar), short ones only on their own.
 _AWAY = (
-    "advert|ai2html|banner|breadcrumb|comment|disqus|footer|masthead|menu|navigation|navbar|newsletter|outbrain|pagination|popup|"
-    "promo|recommend|related|remark|replies|shoutbox|sidebar|signup|skyscraper|social|sponsor|subscribe|supplement|"
-    "taboola|toolbar|trending|community|legend|paywall"
+    "advert|ai2html|banner|breadcrumb|comment|community|disqus|footer|legend|masthead|menu|navbar|navbox|navigation|"
+    "newsletter|outbrain|pagination|paywall|popup|promo|recommend|related|remark|replies|shoutbox|sidebar|signup|"
+    "skyscraper|social|sponsor|subscribe|supplement|taboola|toolbar|trending"
 )
 _AWAY_ALONE = (
     "ad|ads|agegate|combx|extra|header|login|modal|nav|pager|rail|rss|share|sharing|teaser|tools|topics|yom"

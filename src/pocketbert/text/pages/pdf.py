@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
 
 CUT = "\x02"  # what PDFium puts for a hyphen at the end of a line and for that end
-LINE_ENDS = ("\n", "\r", CUT)
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 LIGATURE = re.compile("[\ufb00-\ufb06]")  # ﬁ and the like, which no vocabulary knows
 _alone = threading.Lock()  # PDFium may be used by one thread at a time
 
@@ -39,7 +38,7 @@ def read_pdf(data: bytes, *, name: str = "the PDF") -> Page:
             raise InputError(f"{name} is not a PDF that can be read; it may be torn: {error}") from error
         try:
             title = str(document.get_metadata_dict().get("Title", "")).strip()
-            pages = [list(_lines(document, index)) for index in range(len(document))]
+            pages = [_lines(document, index) for index in range(len(document))]
         finally:
             document.close()
     empty = [number for number, lines in enumerate(pages, 1) if not lines]
@@ -97,37 +96,38 @@ def _write_line(text: str, start: int, writer: Writer) -> None:
     writer.words(text[place:], start + place)
 
 
-def _lines(document: PdfDocument, index: int) -> Iterator[Line]:
+def _lines(document: PdfDocument, index: int) -> list[Line]:
     """The lines of a page in the order in which they are drawn; none if it cannot be read."""
     from pypdfium2 import PdfiumError
     from pypdfium2.raw import FPDFText_GetUnicode
 
+    lines = []
+    first = 0
     try:
         page = document[index]
         text_page = page.get_textpage()
-    except PdfiumError:
-        return
-    first = 0
-    codes = [FPDFText_GetUnicode(text_page, place) for place in range(text_page.count_chars())]
-    for place, code in enumerate([*codes, ord("\n")]):
-        if chr(code) in LINE_ENDS:
-            line = _line(text_page, codes[first:place], first)
+        codes = [FPDFText_GetUnicode(text_page, place) for place in range(text_page.count_chars())]
+        characters = "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
+        for end in re.finditer(f"[\n\r{CUT}]|\\Z", characters):
+            line = _line(text_page, characters[first : end.start()], first)
             if line is not None:
-                yield replace(line, text=line.text + "-", is_cut=True) if chr(code) == CUT else line
-            first = place + 1
-    text_page.close()
-    page.close()
+                lines.append(replace(line, text=f"{line.text}-", is_cut=True) if end[0] == CUT else line)
+            first = end.end()
+        text_page.close()
+        page.close()
+    except PdfiumError:
+        return []
+    return lines
 
 
-def _line(text_page: PdfTextPage, codes: list[int], first: int) -> Line | None:
+def _line(text_page: PdfTextPage, characters: str, first: int) -> Line | None:
     """A line from its characters, of which the first has the given number on its page."""
-    shown = [place for place, code in enumerate(codes) if not chr(code).isspace()]
-    if not shown:
+    text = characters.strip()
+    if not text:
         return None
-    text = "".join(map(chr, codes[shown[0] : shown[-1] + 1])).replace("\0", "\ufffd")
-    text = text.encode("utf-16-le", "surrogatepass").decode(
-        "utf-16-le", "replace"
-    )  # halves of a character, joined
-    left, bottom, _, top = text_page.get_charbox(first + shown[0], loose=True)
-    _, other_bottom, right, other_top = text_page.get_charbox(first + shown[-1], loose=True)
-    return Line(text, left, min(bottom, other_bottom), right, max(top, other_top))
+    start = first + characters.index(text)
+    left, bottom, _, top = text_page.get_charbox(start, loose=True)
+    _, other_bottom, right, other_top = text_page.get_charbox(start + len(text) - 1, loose=True)
+    # The halves of a character beyond the first 65,536 come one by one; a glyph without a meaning as a control.
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return Line(CONTROL.sub("\ufffd", text), left, min(bottom, other_bottom), right, max(top, other_top))
