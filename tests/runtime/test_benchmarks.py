@@ -50,7 +50,10 @@ def test_order(data: str) -> None:
 def test_trade(data: str, toy_folder: Path) -> None:
     report = run("trade", "--data", data, "--words", "80", "--model", str(toy_folder))
     assert report["questions"] == 12
-    everything, fast = report["settings"]["all"], report["settings"]["least 1, miss 0.3"]
+    everything, fast = (
+        report["settings"]["own threshold: all"],
+        report["settings"]["own threshold: least 1, miss 0.3"],
+    )
     assert everything["answerable"] == {
         "questions": 8, "exact": 100.0, "f1": 100.0, "read": 100.0, "always_f1": 100.0,
     }  # fmt: skip

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from pocketbert.runtime.documents import Document, Plan
 from pocketbert.runtime.order import DOUBT, promises, unread_chance
 from pocketbert.text import Tokenizer
-from pocketbert.text.calibration import Calibration
 
 TOKENIZER = Tokenizer.load()
 FILLER = "the weather was fine and the people went to the market as they did on every day of the week "
@@ -79,15 +76,10 @@ def test_no_window_is_without_promise() -> None:
 
 
 def test_the_chance_of_what_was_not_read() -> None:
-    promise = np.array([0.5, 0.3, 0.2])
-    neutral = Calibration()
-    assert unread_chance(promise, {}, neutral) == 1.0
-    assert unread_chance(promise, {0: 0.0}, neutral) == pytest.approx(
-        0.5
-    )  # it said nothing: the promise stands
-    assert unread_chance(promise, {0: math.log(9)}, neutral) == pytest.approx(0.5 / (0.5 + 4.5))
-    assert unread_chance(promise, {0: -math.inf}, neutral) == pytest.approx(1.0)
-    assert unread_chance(promise, {0: -9.0, 1: -9.0, 2: -9.0}, neutral) == 0.0
-    assert unread_chance(promise, {0: 1000.0}, neutral) == 0.0
-    careful = Calibration(slope=0.5, bias=1.0)
-    assert unread_chance(promise, {1: 4.0}, careful) == pytest.approx(0.7 / (0.7 + 0.3 * math.e))
+    assert unread_chance(1.0, 0.0) == 1.0  # nothing was read
+    assert unread_chance(0.5, 0.0) == 1.0  # what was read holds nothing
+    assert unread_chance(0.5, 1 / 3) == 0.5  # it said nothing for or against: the promises stand
+    assert unread_chance(0.5, 0.75) == pytest.approx(0.5 / 3.5)
+    assert unread_chance(0.5, 1.0) == 0.0
+    assert unread_chance(0.0, 0.1) == 0.0
+    assert unread_chance(-1e-17, 0.0) == 0.0  # rounding

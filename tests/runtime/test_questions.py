@@ -100,14 +100,17 @@ def test_a_score_does_not_depend_on_how_many_are_asked_for(nano: QuestionAnswere
 def test_reading_all_gives_what_the_calibration_gives(
     nano_folder: Path, nano: QuestionAnswerer, repeats: int
 ) -> None:
-    """The same windows through torch, and the maths on all of them at once, as when the calibration was fitted."""
+    """The same windows through torch, and the maths on all of them at once, as when the calibration was fitted.
+
+    The question shares no word with the context, so that all windows promise the same.
+    """
     import torch
 
     from pocketbert.heads import load
 
     context = "".join(f"On the day number {day} {FILLER}" for day in range(repeats))
-    parts = windows("Who went where?", context, nano.tokenizer, max_length=96, overlap=32)
-    assert len(parts) == {1: 1, 4: 2, 12: 5}[repeats]
+    parts = windows("Quis custodiet?", context, nano.tokenizer, max_length=96, overlap=32)
+    assert len(parts) == {1: 1, 4: 2, 12: 6}[repeats]
     model = load(nano_folder).eval()
     with torch.no_grad():
         outputs = [
@@ -124,7 +127,7 @@ def test_reading_all_gives_what_the_calibration_gives(
         count=5,
     )
     given = nano(
-        "Who went where?", context, read="all", top_k=5, overlapping=True, align_to_words=False, threshold=1.0
+        "Quis custodiet?", context, read="all", top_k=5, overlapping=True, align_to_words=False, threshold=1.0
     )
     assert given.no_answer == pytest.approx(expected.no_answer, abs=1e-5)
     assert [(answer.text, answer.start) for answer in given] == [
@@ -211,6 +214,17 @@ def test_among_several_texts(toy: QuestionAnswerer) -> None:
     for wrong in ("text", [], None):
         with pytest.raises(InputError, match="give a list of at least one text"):
             toy.among("What?", wrong)
+
+
+def test_windows_are_weighted_with_their_promise(toy: QuestionAnswerer) -> None:
+    """Two windows with the same word: the one that the question is about counts as much more as it promises."""
+    context = f"Far away there was gold. {FILLER * 2} {FILLER} The comet brought gold!"
+    result = toy("What did the comet bring?", context, read="all", top_k=2)
+    assert len(result.windows) == 2
+    first, second = result.windows
+    assert first.promise > second.promise
+    assert first.score / second.score == pytest.approx(first.promise / second.promise, rel=1e-3)
+    assert result[0].start == context.rindex("gold")  # the better place of the two
 
 
 class TestLongDocuments:

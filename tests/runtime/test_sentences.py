@@ -26,6 +26,7 @@ CASES = [
     ("Steps\n 1. boil [water]\n 2) wait", "1. boil water"),
     ("Steps\n\n1. Boil [water]\n2. Wait", "1. Boil water"),
     ("It was in [1937]. Then came more.", "It was in 1937."),
+    ("Day | Open\nMonday | [closed]\nTuesday | 8 to 6", "Monday | closed"),
     ("no stop at [all]", "no stop at all"),
 ]
 

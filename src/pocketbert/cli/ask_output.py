@@ -72,7 +72,7 @@ class Output:
         return f"not on {pages} (probability {result.no_answer:.2f})"
 
     def _windows(self, result: Result) -> str:
-        """A row for each window, in the order of reading."""
+        """A row for each window that was read, the most promising first."""
         lines = [f"read {result.read.windows} of {result.read.of} windows; no answer {result.no_answer:.2f}"]
         lines.append("promise  score  place and best words")
         for window in result.windows:

@@ -94,7 +94,7 @@ class Result(Sequence[Answer]):
     """The probability that what was read holds no answer."""
     read: Read
     windows: tuple[WindowReport, ...] = field(default=(), repr=False)
-    """What each window said, in the order of reading."""
+    """What each window that was read said, the most promising first."""
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -3,13 +3,14 @@
 Of each window the 50 best spans are kept, as `Calibration.apply` keeps them, and the best that share no token: the 50
 may all be variants of one answer. A text's probability is the sum over its spans among the 50 of each window; a text
 that has none there has that of its best span. So a score depends neither on how many answers are asked for nor on the
-order of reading, and a document that was read in full is scored exactly as when the calibration was fitted.
+order of reading. Windows are weighted with their promise (see `order`): where they promise the same, a document that
+was read in full is scored exactly as by `Calibration.apply`, for which the calibration was fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,9 +50,12 @@ class Candidate:
 class Evidence:
     """Gathers what windows say, in any order."""
 
-    def __init__(self, calibration: Calibration, *, max_answer_length: int, count: int) -> None:
+    def __init__(
+        self, calibration: Calibration, promise: Floats, *, max_answer_length: int, count: int
+    ) -> None:
         self.mass: dict[int, float] = {}  # number of the window -> log mass, in the order of reading
         self._calibration = calibration
+        self._promise = promise
         self._length = max_answer_length
         self._kept = max(KEPT_SPANS, 10 * count)
         self._places = max(KEPT_PLACES, count)
@@ -70,39 +74,52 @@ class Evidence:
         self._null[number] = float(logits.null[0])
         self._keep(number, window.first_token - window.document_start, logits)
 
-    def answerable(self, of: int) -> float:
-        """The probability that the answer is in what was read, of so many windows in all."""
+    def answerable(self) -> float:
+        """The probability that the answer is in what was read."""
         if not self.mass:
             return 0.0
-        return self._calibration.answerable(np.array(list(self.mass.values())), of=of)
+        return self._calibration.answerable(
+            np.array(list(self.mass.values())), self._promise[list(self.mass)]
+        )
+
+    def shares(self) -> dict[int, float]:
+        """How much of that is due to each window; the shares sum to 1, or are 0 if nowhere is a span."""
+        total = self._log_total()
+        weights = {number: mass + np.log(self._promise[number]) for number, mass in self.mass.items()}
+        return {
+            number: float(np.exp(weight - total)) if total > -np.inf else 0.0
+            for number, weight in weights.items()
+        }
 
     def best(self, number: int) -> tuple[int, int] | None:
         """First and last token of the best span of a window; None if no span starts there."""
         return self._best.get(number)
 
-    def candidates(self, of: int, locate: Locate, *, same: Callable[[str], str] = str) -> list[Candidate]:
+    def candidates(self, locate: Locate, *, same: Callable[[str], str] = str) -> list[Candidate]:
         """All texts that could be the answer, the likeliest first; texts that are the `same` are one."""
-        if not self.mass:
-            return []
-        temperature = self._calibration.temperature
-        total = np.logaddexp.reduce(np.array(list(self.mass.values())))
-        answerable = self.answerable(of)
-        groups: dict[str, tuple[list[float], tuple[str, int, int], int]] = {}
-        for window, first, last, log_odds in _rows(self._spans):
-            place = locate(window, first, last)
-            if place[0].strip():
-                groups.setdefault(same(place[0]), ([], place, window))[0].append(log_odds)
-        for window, first, last, log_odds in _rows(self._further):
-            place = locate(window, first, last)
-            if place[0].strip():
-                groups.setdefault(same(place[0]), ([log_odds], place, window))
+        groups: dict[str, tuple[list[float], Candidate]] = {}
+        for kept, summed in ((self._spans, True), (self._further, False)):
+            for window, first, last, log_odds, weight in self._rows(kept):
+                text, start, end = locate(window, first, last)
+                if not text.strip():
+                    continue
+                key = same(text)
+                if key not in groups:
+                    logit = log_odds + self._null[window]
+                    groups[key] = [weight], Candidate(text, start, end, 0.0, logit, window)
+                elif summed:
+                    groups[key][0].append(weight)
+        total, answerable = self._log_total(), self.answerable()
         found = []
-        for odds, (text, start, end), window in groups.values():
-            share = float(np.exp(np.logaddexp.reduce(np.array(odds) / temperature) - total))
+        for weights, best in groups.values():
+            share = float(np.exp(np.logaddexp.reduce(np.array(weights)) - total))
             # Rounding may put the only span of a document a hair above its own total.
-            probability = answerable * min(1.0, share)
-            found.append(Candidate(text, start, end, probability, odds[0] + self._null[window], window))
+            found.append(replace(best, probability=answerable * min(1.0, share)))
         return sorted(found, key=lambda candidate: -candidate.probability)
+
+    def _log_total(self) -> float:
+        weights = np.array(list(self.mass.values())) + np.log(self._promise[list(self.mass)])
+        return float(np.logaddexp.reduce(weights, initial=-np.inf))
 
     def _keep(self, number: int, shift: int, logits: SpanLogits) -> None:
         start, end, null = logits.start[0], logits.end[0], logits.null[0]
@@ -118,12 +135,15 @@ class Evidence:
         self._spans.append(spans(firsts[:cut], lasts[:cut], scores[:cut]))
         self._further += [spans(firsts[cut:], lasts[cut:], scores[cut:]), spans(*apart)]
 
-
-def _rows(spans: list[Spans]) -> Iterator[tuple[int, int, int, float]]:
-    """Window, first token, last token and log odds of all spans, the best first; of equals the earlier window's."""
-    columns = [
-        np.concatenate([getattr(part, name) for part in spans])
-        for name in ("window", "start", "end", "log_odds")
-    ]
-    order = np.lexsort((columns[0], -columns[3]))
-    return zip(*(column[order].tolist() for column in columns), strict=True)
+    def _rows(self, spans: list[Spans]) -> Iterator[tuple[int, int, int, float, float]]:
+        """Window, first and last token, log odds and log weight of all spans, best first; of equals the earlier."""
+        if not spans:
+            return iter(())
+        window, start, end, log_odds = (
+            np.concatenate([getattr(part, name) for part in spans])
+            for name in ("window", "start", "end", "log_odds")
+        )
+        weight = log_odds / self._calibration.temperature + np.log(self._promise[window])
+        order = np.lexsort((window, -weight))
+        columns = (column[order].tolist() for column in (window, start, end, log_odds, weight))
+        return zip(*columns, strict=True)

@@ -23,12 +23,11 @@ class Inquiry:
     def __init__(self, question: str, plan: Plan, calibration: Calibration, options: Options) -> None:
         self.plan = plan
         self._question = question
-        self._calibration = calibration
         self._options = options
         self._threshold = calibration.threshold if options.threshold is None else options.threshold
         length = options.max_answer_length or calibration.max_answer_length
-        self._evidence = Evidence(calibration, max_answer_length=length, count=options.top_k)
         self._promise = promises(plan)
+        self._evidence = Evidence(calibration, self._promise, max_answer_length=length, count=options.top_k)
         # Of equals the earlier window: texts begin with what matters.
         self._waiting = np.argsort(-self._promise, kind="stable").tolist()[::-1]
 
@@ -42,10 +41,11 @@ class Inquiry:
         """Whether nothing is left to read, or nothing that could plausibly change the answer."""
         if not self._waiting or self._options.read == "all" or self.windows_read < self._options.least:
             return not self._waiting
-        if 1.0 - self._evidence.answerable(len(self.plan)) > self._threshold:
+        answerable = self._evidence.answerable()
+        if 1.0 - answerable > self._threshold:
             return False
-        chance = unread_chance(self._promise, self._evidence.mass, self._calibration)
-        return chance <= self._options.miss
+        unread = float(self._promise[self._waiting].sum())
+        return unread_chance(unread, answerable) <= self._options.miss
 
     def take(self, count: int) -> list[int]:
         """The numbers of the next windows to read, at most so many; they are not given out again.
@@ -64,12 +64,12 @@ class Inquiry:
         """What is known so far; texts that are the `same` count as one answer."""
         read = list(self._evidence.mass)
         reading = Read(len(read), len(self.plan), self.plan.tokens_of(read), self.plan.tokens)
-        no_answer = 1.0 - self._evidence.answerable(len(self.plan))
-        candidates = self._evidence.candidates(len(self.plan), self._locate, same=same)
+        no_answer = 1.0 - self._evidence.answerable()
+        candidates = self._evidence.candidates(self._locate, same=same)
         chosen = candidates[: self._options.top_k] if self._options.overlapping else self._apart(candidates)
         answers = tuple(self._answer(candidate, no_answer, reading) for candidate in chosen)
         found = bool(answers) and no_answer <= self._threshold
-        return Result(self._question, answers, found, no_answer, reading, self._reports(read, no_answer))
+        return Result(self._question, answers, found, no_answer, reading, self._reports(no_answer))
 
     def _apart(self, candidates: list[Candidate]) -> list[Candidate]:
         """The likeliest that share no words, then, if there are not enough, the others."""
@@ -98,12 +98,9 @@ class Inquiry:
             document=self.plan.stretches[candidate.window].document,
         )
 
-    def _reports(self, read: list[int], no_answer: float) -> tuple[WindowReport, ...]:
-        mass = np.array([self._evidence.mass[number] for number in read])
-        total = np.logaddexp.reduce(mass, initial=-np.inf)
-        shares = np.exp(mass - total) if total > -np.inf else np.zeros(len(mass))
+    def _reports(self, no_answer: float) -> tuple[WindowReport, ...]:
         reports = []
-        for number, share in zip(read, shares.tolist(), strict=True):
+        for number, share in self._evidence.shares().items():
             stretch = self.plan.stretches[number]
             document = self.plan.documents[stretch.document]
             empty = stretch.first == stretch.last
@@ -118,7 +115,7 @@ class Inquiry:
                     best=self._locate(number, *span)[0] if span else "",
                 )
             )
-        return tuple(reports)
+        return tuple(sorted(reports, key=lambda report: -report.promise))
 
     def _locate(self, window: int, first: int, last: int) -> tuple[str, int, int]:
         document = self.plan.documents[self.plan.stretches[window].document]

@@ -2,14 +2,15 @@
 
 Each window gets a BM25 score: the question's words, their five-letter beginnings (so that "invented" finds "invention")
 and its pairs of neighbouring words are looked for, and what is rare among this document's windows counts more. A soft
-maximum over the scores is the chance that the answer is in each window, the *promise*. Fitted on questions on 6,000 to
+maximum over the scores is the chance that the answer is in each window, the *promise*. Fitted on questions on 5,000 to
 11,000 tokens of joined paragraphs, the promise ranks the right window first in two of three cases.
 
-Reading may stop when what has been read outweighs what has not. Let p(w) be the promise of window w and m(w) its log
-mass (see `pocketbert.text.calibration`), so that exp(slope · m(w) - bias) is how many times likelier its logits are if
-the answer is there. By Bayes' rule, with U the promise of all windows that have not been read,
+Reading may stop when what has been read outweighs what has not. Before reading, the chances of "no answer", of an
+answer in the windows that will be read and of one in the others are as 1 to the promises of both. What the windows said
+turns the second into the odds that the answer is there (`Calibration.answerable`), so that with U the promise of the
+others
 
-    P(the answer is in a window not read) = U / (U + Σ_read p(w) · exp(slope · m(w) - bias)).
+    P(the answer is in a window not read | there is one) = U / (U + odds).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pocketbert.runtime.documents import Plan
-from pocketbert.text.calibration import Calibration
 from pocketbert.text.spans import Floats, Integers
 
 Marks: TypeAlias = NDArray[np.bool_]
@@ -52,14 +52,14 @@ def promises(plan: Plan) -> Floats:
     return promise
 
 
-def unread_chance(promise: Floats, mass: dict[int, float], calibration: Calibration) -> float:
-    """The chance that an answer is in one of the windows that are not in `mass`, the log masses of those read."""
-    read = np.array(list(mass), dtype=np.int64)
-    unread = max(0.0, 1.0 - float(promise[read].sum()))
-    evidence = calibration.slope * np.array(list(mass.values())) - calibration.bias + np.log(promise[read])
-    total = np.logaddexp.reduce(evidence, initial=-np.inf)
-    with np.errstate(divide="ignore"):
-        return float(np.exp(np.log(unread) - np.logaddexp(np.log(unread), total))) if unread else 0.0
+def unread_chance(unread: float, answerable: float) -> float:
+    """The chance that an answer is in what was not read.
+
+    `unread` is the promise of that, `answerable` the probability that the answer is in what was read.
+    """
+    if answerable == 1.0 or unread <= 0.0:
+        return 0.0
+    return unread / (unread + answerable / (1.0 - answerable))
 
 
 def _terms(plan: Plan) -> Iterator[tuple[Integers, float]]:

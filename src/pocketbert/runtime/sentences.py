@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+CELLS = " | "  # what stands between the cells of a table's row: a row is a sentence
 REACH = 1000  # characters looked at on either side; a text without full stops must not become one sentence
 
 # A sentence ends at a blank line or before a point of a list, after a full stop of a script that writes no blanks, or
@@ -24,6 +25,10 @@ ABBREVIATION = re.compile(
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the sentence begins and ends that holds `text[start:end]`; several if the stretch runs over their ends."""
     left, right = max(0, start - REACH), min(len(text), end + REACH)
+    above, below = text.rfind("\n", left, start), text.find("\n", end, right)
+    row = (left if above < 0 else above + 1), (right if below < 0 else below)
+    if CELLS in text[slice(*row)]:
+        return _trimmed(text, start, end, *row)
     first, last = left, right
     for match in END.finditer(text, left, right):
         if _is_abbreviation(text, match):
@@ -33,6 +38,11 @@ def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
         elif match.start() >= end or _closes(text, match, end):
             last = match.end()
             break
+    return _trimmed(text, start, end, first, last)
+
+
+def _trimmed(text: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
+    """The stretch from `first` to `last` without blanks at its ends, but with all of `start` to `end`."""
     while first < start and text[first].isspace():
         first += 1
     while last > end and text[last - 1].isspace():

@@ -11,7 +11,8 @@ with one shared null, in which "no answer" means that every window says null. Tw
 First, the number of windows. A reader that is a little wrong on each window would find an answer in any document that
 is long enough. Whether a document answers a question is taken not to depend on its length, so the answer is in a given
 window with a W-th of the chance, and the odds of each window are divided by W: their mean counts, not their sum.
-Reading the same window twice changes nothing.
+Reading the same window twice changes nothing. Where something is known of the windows before they are read, such as
+which of them hold the question's words, each is weighted with its own chance instead of a W-th.
 
 Second, over-confidence. Which span it is, and whether there is one at all, are two questions on which a reader errs
 differently, so each gets its own scale, fitted on held-out documents:
@@ -123,13 +124,15 @@ class Calibration:
         no_answer = 1.0 - answerable
         return Reading(tuple(scored[:count]), no_answer, bool(scored) and no_answer <= self.threshold)
 
-    def answerable(self, mass: Floats, *, of: int | None = None) -> float:
+    def answerable(self, mass: Floats, promise: Floats | None = None) -> float:
         """The probability that a document answers, from `log_mass` of its windows at our temperature.
 
-        If only some windows have been read, `of` is the number of all: the result is then the probability that the
-        answer is in what was read, and grows with what is read after it.
+        `promise` is the chance of each window, before it was read, to hold the answer; a W-th if not given. If only
+        some windows of a document were read, their chances sum to less than 1, and the result is the probability that
+        the answer is in what was read.
         """
-        log_odds = self.slope * float(np.logaddexp.reduce(mass) - np.log(of or len(mass))) - self.bias
+        weights = np.full(len(mass), 1.0 / len(mass)) if promise is None else promise
+        log_odds = self.slope * float(np.logaddexp.reduce(mass + np.log(weights))) - self.bias
         return float(sigmoid(np.array(log_odds)))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
