@@ -26,8 +26,9 @@ def test_every_window_is_in_one_batch_that_pads_little(lengths: list[int]) -> No
 
 
 def test_batches_are_full_where_lengths_are_alike() -> None:
-    assert [len(rows) for rows in batches([384] * 10)] == [4, 4, 2]
-    assert [len(rows) for rows in batches([64] * 24)] == [24]
+    assert [len(rows) for rows in batches([128] * 10)] == [4, 4, 2]
+    assert [len(rows) for rows in batches([384] * 3)] == [1, 1, 1]
+    assert [len(rows) for rows in batches([64] * 24)] == [8, 8, 8]
 
 
 @pytest.mark.parametrize("waste", [0.0, 0.02, 0.1])
@@ -40,4 +41,4 @@ def test_padding_of_paragraphs_as_they_come(waste: float) -> None:
     found = batches(lengths, waste=waste)
     assert max(padding(lengths, rows) for rows in found) <= waste + 1e-9
     if waste:
-        assert len(found) < 120
+        assert len(found) < 130

@@ -41,6 +41,14 @@ def test_the_window_with_the_questions_words_goes_first(question: str, sentence:
     assert holds(plan, int(promise.argmax()), sentence.strip())
 
 
+def test_neighbours_in_the_question_are_looked_for_together() -> None:
+    apart = "the house was old and its door was red but nobody went there on the day of the market . "
+    plan = plan_of("Where is the red house?", apart * 15 + "She had a red house and a door. " + apart * 15)
+    promise = promises(plan)
+    assert holds(plan, int(promise.argmax()), "red house")
+    assert np.sort(promise)[-3] < promise.max() / 2
+
+
 def test_words_that_ask_are_not_looked_for() -> None:
     plan = plan_of("What did they do?", FILLER * 20 + "What? Who? Which? " + FILLER * 20)
     assert not holds(plan, int(promises(plan).argmax()), "Which")

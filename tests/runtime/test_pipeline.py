@@ -71,6 +71,8 @@ def test_top_k_is_full(qa: QuestionAnsweringPipeline) -> None:
     rows = qa(question="What?", context="a b c d e f", top_k=100)
     assert len(rows) == 21
     assert len(qa(question="What?", context="a b c d e f", top_k=100, max_answer_len=2)) == 11
+    many = " ".join(f"{letter} {number}" for number, letter in enumerate("abcdefghijklmnop"))
+    assert len(qa(question="What?", context=many, top_k=300)) == 300
 
 
 def test_identical_texts_are_merged(qa: QuestionAnsweringPipeline) -> None:

@@ -239,7 +239,8 @@ class TestLongDocuments:
         assert result.windows[0].best == "gold"
 
     def test_no_answer_is_said_only_after_everything(self, toy: QuestionAnswerer) -> None:
-        result = toy("What did the comet bring?", FILLER * 40 + "The comet brought nothing. " + FILLER * 40)
+        context = FILLER * 40 + "The comet brought nothing. " + FILLER * 40
+        result = toy("What did the comet bring?", context, miss=1.0)
         assert not result.found
         assert result.read.complete
 

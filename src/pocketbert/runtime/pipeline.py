@@ -151,7 +151,6 @@ class Arguments:
         return Options(
             top_k=self.top_k,
             read="all",
-            threshold=1.0,
             max_answer_length=self.max_answer_len,
             window=window,
             overlap=min(window // 2, 128) if self.doc_stride is None else self.doc_stride,
