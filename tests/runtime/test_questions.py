@@ -442,6 +442,22 @@ class TestModelFolders:
         with pytest.raises(ConfigError, match="qa_config"):
             QuestionAnswerer.load(tmp_path)
 
+    def test_a_hub_name_is_read_from_the_cache(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_network: None
+    ) -> None:
+        """A cache as huggingface_hub keeps it, and no network."""
+        from huggingface_hub import constants
+
+        repo = tmp_path / "models--somebody--reader"
+        toy_reader.save_reader(repo / "snapshots" / ("0" * 40))
+        (repo / "refs").mkdir()
+        (repo / "refs" / "main").write_text("0" * 40)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        assert QuestionAnswerer.load("somebody/reader")("What?", "gold").text == "gold"
+        with pytest.raises(HubError, match="not complete in the local cache"):
+            QuestionAnswerer.load("somebody/else")
+
     def test_loading_a_folder_needs_no_network(self, toy_folder: Path, no_network: None) -> None:
         assert QuestionAnswerer.load(str(toy_folder))("What?", "gold").text == "gold"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pocketbert.errors import CheckpointError, ConfigError, HubError, InputError
 from pocketbert.runtime.manifest import check_manifest
+from pocketbert.runtime.session import FILES, Precision
 from pocketbert.text.calibration import FILE_NAME, Calibration
 from pocketbert.text.tokenizer import Tokenizer
 
@@ -30,7 +31,10 @@ class ReaderFolder:
 
 
 def find_reader(
-    name_or_folder: str | os.PathLike[str] | None, *, revision: str | None = None
+    name_or_folder: str | os.PathLike[str] | None,
+    *,
+    precision: Precision | None = None,
+    revision: str | None = None,
 ) -> ReaderFolder:
     """The files of a reader: of a folder, of a hub name, or, for None, of the model that comes with the package."""
     if name_or_folder is None:
@@ -45,21 +49,23 @@ def find_reader(
         raise InputError(
             f"the model is {name_or_folder!r}; give a folder, a hub name, or None for the embedded one"
         )
-    path = _local(os.fspath(name_or_folder), revision)
+    path = _local(os.fspath(name_or_folder), precision, revision)
     check_manifest(path)
     return _read(path, Tokenizer.load(path))
 
 
-def _local(name: str, revision: str | None) -> Path:
+def _local(name: str, precision: Precision | None, revision: str | None) -> Path:
     try:
         if Path(name).is_dir() and revision is None:
             return Path(name)  # the usual case, and huggingface_hub is slow to import
     except (OSError, ValueError):
         pass  # no path; `resolve` says what is wrong with it
-    from pocketbert.hub import ONNX_PATTERNS, resolve
+    from pocketbert.hub import resolve
 
+    # Only the files that may be opened, with their external data: many models come in ten precisions.
+    wanted = [f"{file}*" for kind, file in FILES.items() if precision in (None, kind)]
     try:
-        return resolve(name, revision=revision, patterns=("*.json", "vocab.txt", *ONNX_PATTERNS)).folder
+        return resolve(name, revision=revision, patterns=("*.json", "vocab.txt", *wanted)).folder
     except HubError as error:
         if Path(name).is_file():
             raise HubError(

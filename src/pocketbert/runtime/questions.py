@@ -69,7 +69,7 @@ class QuestionAnswerer:
         revision: str | None = None,
     ) -> QuestionAnswerer:
         """The embedded reader, or that of a model folder or a hub name; see `Session.load` for the other choices."""
-        found = find_reader(name_or_folder, revision=revision)
+        found = find_reader(name_or_folder, precision=precision, revision=revision)
         session = Session.load(found.path, precision=precision, threads=threads, engine=engine)
         return cls(
             session,
