@@ -40,6 +40,10 @@ class TrainingError(PocketbertError):
     """A training run that cannot start or go on; its last good checkpoint is intact."""
 
 
+class ExportError(PocketbertError):
+    """An exported model that does not give what the model gave; nothing was written."""
+
+
 class MissingExtraError(PocketbertError, ImportError):
     """A package of an optional extra is not installed."""
 

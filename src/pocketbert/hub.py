@@ -20,6 +20,8 @@ from pocketbert.errors import HubError
 
 PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 ONNX_PATTERNS = ("*.onnx", "*.onnx_data")
+EMBEDDED = {"pocketbert/reader": Path(__file__).parent / "assets" / "reader"}
+"""Names of the models that come with the package."""
 NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 NEVER = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.h5", "*.msgpack", "*.py")
 
@@ -40,13 +42,13 @@ def resolve(
     patterns: Sequence[str] = PATTERNS,
     presets: Sequence[str] = (),
 ) -> Resolved:
-    """Find a model's files: an existing folder is itself, anything else is a name on the hub.
+    """Find a model's files: an existing folder is itself, anything else is the name of an embedded model or on the hub.
 
     `revision` is a branch, a tag or a commit. `patterns` say which files to fetch; add `ONNX_PATTERNS` for
     exported models. `presets` are names the caller knows, proposed when the given one leads nowhere.
     """
     name = os.fspath(name_or_folder)
-    path = _existing_path(name)
+    path = _existing_path(name) or EMBEDDED.get(name)
     if path is not None and path.is_dir():
         if revision is not None:
             raise HubError(f"{name} is a local folder and has no revisions; leave out revision={revision!r}")

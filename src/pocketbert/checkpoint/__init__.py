@@ -10,7 +10,18 @@ from __future__ import annotations
 from pocketbert.checkpoint.files import read_json, write_json
 from pocketbert.checkpoint.filling import fill
 from pocketbert.checkpoint.names import NameTable
-from pocketbert.checkpoint.reading import read_tensors
+from pocketbert.checkpoint.onnx_file import exported_file, read_onnx
+from pocketbert.checkpoint.reading import has_tensors, read_tensors
 from pocketbert.checkpoint.writing import write_tensors
 
-__all__ = ["NameTable", "fill", "read_json", "read_tensors", "write_json", "write_tensors"]
+__all__ = [
+    "NameTable",
+    "exported_file",
+    "fill",
+    "has_tensors",
+    "read_json",
+    "read_onnx",
+    "read_tensors",
+    "write_json",
+    "write_tensors",
+]

@@ -44,6 +44,11 @@ def read_tensors(source: Path | str, *, prefix: str = "") -> dict[str, torch.Ten
         raise CheckpointError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
 
 
+def has_tensors(folder: Path) -> bool:
+    """Whether a folder holds safetensors of a model, whole or in shards."""
+    return any((folder / name).is_file() for name in (WEIGHTS, INDEX))
+
+
 def _read_file(path: Path, names: list[str], prefix: str) -> dict[str, torch.Tensor]:
     try:
         with safe_open(path, framework="pt") as file:

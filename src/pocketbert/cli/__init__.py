@@ -23,6 +23,7 @@ VERBS = {
     "ask": ("pocketbert.cli.ask", "Answer a question with the exact words of a page."),
     "copy": ("pocketbert.cli.copy", "Copy a recipe and its presets, to change and to own."),
     "evaluate": ("pocketbert.cli.evaluate", "Measure a model with the official scores of a task."),
+    "export": ("pocketbert.cli.export", "Write a model as ONNX files for the light runtime."),
     "fill": ("pocketbert.cli.fill", "Show the likeliest words for each [MASK] in a text."),
     "info": ("pocketbert.cli.info", "Show what models are made of: parameters, FLOPs, memory."),
     "list": ("pocketbert.cli.list", "List recipes, their presets and the model presets."),

@@ -36,8 +36,12 @@ Kind = TypeVar("Kind", bound=nn.Module)
 
 
 @torch.no_grad()
-def fold(model: Kind) -> Kind:
-    """The same model in fewer operations, for inference; where there is nothing to fold, a plain copy."""
+def fold(model: Kind, unit: Tensor | None = None) -> Kind:
+    """The same model in fewer operations, for inference; where there is nothing to fold, a plain copy.
+
+    `unit` (W,) are the units in which feature maps are computed where norms fold: y is smaller by it. Exact arithmetic
+    does not care, half precision does.
+    """
     dtype = next(model.parameters()).dtype
     folded = copy.deepcopy(model).eval().double()
     encoder = folded.encoder if isinstance(folded, Model) else folded
@@ -50,7 +54,7 @@ def fold(model: Kind) -> Kind:
             FoldedBlock(block) for block in blocks if isinstance(block, mobilebert.Block)
         )
         if isinstance(encoder.embeddings.norm, NoNorm):
-            _fold_streams(encoder, _sole_reader(folded))
+            _fold_streams(encoder, _sole_reader(folded), unit)
     return folded.to(dtype)
 
 
@@ -130,7 +134,7 @@ class JoinedAttention(nn.Module):
         want_map: bool = False,
     ) -> tuple[Tensor, None]:
         _refuse_maps(head_mask, want_map)
-        query, key, value = self.read(x).split(self.output.in_features, dim=-1)
+        query, key, value = self.read(x).split([self.output.in_features] * 3, dim=-1)
         return self.output(_attend(query, key, value, bias, self.heads)), None
 
 
@@ -148,8 +152,8 @@ class Scale(nn.Module):
 class _Stream:
     """A residual stream x = scale · y + shift, of which only y is computed."""
 
-    def __init__(self, width: int) -> None:
-        self.scale = torch.ones(width, dtype=torch.float64)
+    def __init__(self, width: int, unit: Tensor | None = None) -> None:
+        self.scale = torch.ones(width, dtype=torch.float64) if unit is None else unit.double()
         self.shift = torch.zeros(width, dtype=torch.float64)
 
     def feed(self, layer: nn.Linear) -> None:
@@ -179,13 +183,13 @@ class _Stream:
         return norm
 
 
-def _fold_streams(encoder: Encoder, reader: nn.Linear | None) -> None:
+def _fold_streams(encoder: Encoder, reader: nn.Linear | None, unit: Tensor | None) -> None:
     """Fold MobileBERT's NoNorms: one stream of feature maps through all blocks, and one within each.
 
     `reader` is the layer that reads the last feature map; without one, a norm at the end brings it back.
     """
-    outer = _Stream(encoder.config.hidden_size)
-    _fold_embeddings(encoder.embeddings)  # type: ignore[arg-type]
+    outer = _Stream(encoder.config.hidden_size, unit)
+    _fold_embeddings(encoder.embeddings, outer.scale)  # type: ignore[arg-type]
     for block in encoder.blocks:
         assert isinstance(block, FoldedBlock)  # noqa: S101 -- for the type checker
         outer.feed(block.read)
@@ -205,13 +209,14 @@ def _fold_streams(encoder: Encoder, reader: nn.Linear | None) -> None:
         outer.feed(reader)
 
 
-def _fold_embeddings(embeddings: mobilebert.Embeddings) -> None:
+def _fold_embeddings(embeddings: mobilebert.Embeddings, unit: Tensor) -> None:
     """Fold the norm, and the projection's bias with it, into the tables: every token has exactly one segment."""
     norm, transform = embeddings.norm, embeddings.transform
     assert isinstance(norm, NoNorm)  # noqa: S101 -- for the type checker
-    embeddings.position.weight *= norm.weight
-    embeddings.segment.weight.copy_(norm.weight * (embeddings.segment.weight + transform.bias) + norm.bias)
-    transform.weight *= norm.weight.unsqueeze(1)
+    gain = norm.weight / unit
+    embeddings.position.weight *= gain
+    embeddings.segment.weight.copy_(gain * (embeddings.segment.weight + transform.bias) + norm.bias / unit)
+    transform.weight *= gain.unsqueeze(1)
     transform.bias = None  # type: ignore[assignment]
     embeddings.norm = nn.Identity()
 

@@ -30,6 +30,7 @@ from pocketbert.model import (
     build_encoder,
     read_config,
 )
+from pocketbert.model.folded import unfolded
 
 logger = logging.getLogger("pocketbert")
 
@@ -73,6 +74,8 @@ def load(
 
     `head="auto"` takes the head that the folder was saved with; `"none"` the encoder alone; a head's name puts that
     head on, with fresh weights where the folder has none. The result's `report` says what was new or unused.
+    A folder that holds nothing but an exported model, such as the embedded reader's (`pocketbert/reader`), is read back
+    from its ONNX file.
     """
     if head not in (*get_args(HeadKind), "auto", "none"):
         allowed = ", ".join(map(repr, ("auto", "none", *get_args(HeadKind))))
@@ -88,11 +91,15 @@ def load(
     family = architecture(config.model_type)
     saved = saved_head(data, family)
     kind: HeadKind | None = saved if head == "auto" else None if head == "none" else head
-    held = _sort(checkpoint.read_tensors(resolved.folder), family, config, saved or kind)
     if kind is None:
         model: Model | Encoder = build_encoder(config)
     else:
         model = build(config, kind, **_label_arguments(data if kind == saved else {}, labels, problem))
+    exported = checkpoint.exported_file(resolved.folder)
+    if exported is not None and not checkpoint.has_tensors(resolved.folder):
+        held = _from_exported(model, checkpoint.read_onnx(exported))
+    else:
+        held = _sort(checkpoint.read_tensors(resolved.folder), family, config, saved or kind)
     new, unused = _fill(model, kind, saved or kind, held)
     model.report = LoadReport(new, unused, resolved.revision)  # type: ignore[assignment]
     if new:
@@ -187,6 +194,18 @@ def _sort(tensors: dict[str, Tensor], family: Architecture, config: Config, save
         shown = ", ".join(unknown[:20]) + (f" and {len(unknown) - 20} more" if len(unknown) > 20 else "")
         raise CheckpointError(f"the weights hold names that no {family.classes} model has: {shown}")
     return _Held(encoder, head, tuple(sorted(others)))
+
+
+def _from_exported(model: Model | Encoder, weights: dict[str, Tensor]) -> _Held:
+    """The weights of an ONNX file, which are those of a folded model under our own names."""
+    encoder = model if isinstance(model, Encoder) else model.encoder
+    head = {name.removeprefix("head."): value for name, value in weights.items() if name.startswith("head.")}
+    body = {
+        name.removeprefix("encoder."): value
+        for name, value in weights.items()
+        if not name.startswith("head.")
+    }
+    return _Held(unfolded(encoder, body), head, ())
 
 
 def _split(table: NameTable, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

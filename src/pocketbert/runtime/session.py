@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[np.float32]]
 
 EngineName = Literal["onnxruntime", "openvino"]
-Precision = Literal["int8", "fp16", "fp32"]
+Precision = Literal["int8", "fp32", "fp16", "int8-fast"]
 
 # Precision -> file, under the names that everybody uses; the first that is there is taken.
 FILES: dict[Precision, str] = {
     "int8": "onnx/model_quantized.onnx",
     "fp32": "onnx/model.onnx",
     "fp16": "onnx/model_fp16.onnx",
+    "int8-fast": "onnx/model_quantized_fast.onnx",
 }
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 

@@ -19,6 +19,8 @@ READERS = {"WordPiece": from_tokenizer_json}
 
 def read_settings(path: Path) -> WordPiece:
     """Settings from a model folder or one file of it, with what stands beside it in tokenizer_config.json."""
+    if path.parent == EMBEDDED.parent:
+        path = EMBEDDED  # embedded models share one vocabulary
     file = path
     if path.is_dir():
         file = next((path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).exists()), path)

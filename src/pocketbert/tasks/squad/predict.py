@@ -5,7 +5,9 @@ Shapes: B windows in a batch, S positions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from torch import Tensor, nn
 from pocketbert.tasks.squad.features import Feature
 
 Logits = list[NDArray[np.float32]]
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def collate(features: Sequence[Feature], *, pad_id: int = 0) -> dict[str, Tensor]:
@@ -37,8 +40,17 @@ def collate(features: Sequence[Feature], *, pad_id: int = 0) -> dict[str, Tensor
     }
 
 
+class Runner(Protocol):
+    """An exported model, such as a `Session`: arrays in, arrays out by name."""
+
+    def run(
+        self, input_ids: NDArray[Any], attention_mask: NDArray[Any], token_type_ids: NDArray[Any]
+    ) -> Mapping[str, NDArray[Any]]:
+        """All outputs for one padded batch."""
+
+
 def predict(
-    model: nn.Module,
+    model: nn.Module | Runner,
     features: Sequence[Feature],
     *,
     pad_id: int = 0,
@@ -47,31 +59,50 @@ def predict(
 ) -> tuple[Logits, Logits]:
     """Start and end logits of every window, without padding and in the order of the features.
 
-    `progress` is called with the number of windows that were just read.
+    `model` is one of torch, or an exported one. `progress` is called with the number of windows that were just read.
     """
-    device = next(model.parameters()).device
     starts: Logits = [np.empty(0, dtype=np.float32)] * len(features)
     ends: Logits = list(starts)
+    with _reading(model) as read:
+        for rows in _batches([len(feature) for feature in features], batch_tokens):
+            for logits, kept in zip(
+                read(collate([features[row] for row in rows], pad_id=pad_id)), (starts, ends), strict=True
+            ):
+                for place, row in enumerate(rows):
+                    kept[row] = logits[place, : len(features[row])].copy()
+            if progress is not None:
+                progress(len(rows))
+    return starts, ends
+
+
+Read = Callable[[Mapping[str, Tensor]], tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+@contextmanager
+def _reading(model: nn.Module | Runner) -> Iterator[Read]:
+    """How a model reads a batch: start and end logits (B, S)."""
+    if not isinstance(model, nn.Module):
+        runner = model
+
+        def run(batch: Mapping[str, Tensor]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            output = runner.run(*(batch[name].numpy() for name in INPUTS))
+            return output["start_logits"], output["end_logits"]
+
+        yield run
+        return
+    device = next(model.parameters()).device
+
+    def forward(batch: Mapping[str, Tensor]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        output = model(*(batch[name].to(device) for name in INPUTS))
+        return output.start_logits.float().cpu().numpy(), output.end_logits.float().cpu().numpy()
+
     training = model.training
     model.eval()
     try:
         with torch.inference_mode():
-            for rows in _batches([len(feature) for feature in features], batch_tokens):
-                batch = collate([features[row] for row in rows], pad_id=pad_id)
-                output = model(
-                    batch["input_ids"].to(device),
-                    batch["attention_mask"].to(device),
-                    batch["token_type_ids"].to(device),
-                )
-                for logits, kept in ((output.start_logits, starts), (output.end_logits, ends)):
-                    values = logits.float().cpu().numpy()  # (B, S)
-                    for place, row in enumerate(rows):
-                        kept[row] = values[place, : len(features[row])].copy()
-                if progress is not None:
-                    progress(len(rows))
+            yield forward
     finally:
         model.train(training)
-    return starts, ends
 
 
 def _batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
