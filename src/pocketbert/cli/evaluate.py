@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pocketbert.errors import InputError, require
+from pocketbert.runtime.session import FILES, Precision, Session
 
 
 @click.command(name="evaluate")
@@ -20,6 +21,8 @@ from pocketbert.errors import InputError, require
 )
 @click.option("--half", type=click.Choice(["all", "fit", "report"]), default="all", show_default=True,
               help="By sorted title: every odd article (fit), every even one (report), or all.")  # fmt: skip
+@click.option("--precision", type=click.Choice(list(FILES)),
+              help="Run the model's ONNX file of this precision in the light runtime, instead of torch.")  # fmt: skip
 @click.option("--window", type=int, help="Tokens in a window; by default as in qa_config.json, else 384.")
 @click.option("--overlap", type=int, help="Tokens that neighbouring windows share.")
 @click.option(
@@ -55,13 +58,15 @@ def _squad(
     out: Path | None,
     *,
     half: str,
+    precision: Precision | None,
     window: int | None,
     overlap: int | None,
     fit: bool,
     limit: int | None,
 ) -> dict[str, Any]:
-    from pocketbert import hub
+    from pocketbert import checkpoint, hub
     from pocketbert.heads import load
+    from pocketbert.model import read_config
     from pocketbert.tasks import calibration, plots, trust
     from pocketbert.tasks.squad.answers import answers, write_predictions
     from pocketbert.tasks.squad.features import featurise
@@ -72,7 +77,9 @@ def _squad(
     from pocketbert.text import Tokenizer
     from pocketbert.text.calibration import FILE_NAME, Calibration
 
-    folder = hub.resolve(name).folder
+    folder = hub.resolve(
+        name, patterns=(*hub.PATTERNS, FILES[precision]) if precision else hub.PATTERNS
+    ).folder
     questions = list(read_questions(files, split="validation").questions)
     if half != "all":
         questions = halves_by_title(questions)[half == "report"]
@@ -81,14 +88,19 @@ def _squad(
         raise InputError(
             f"{', '.join(files)}: no question is left to evaluate on (--half {half}, --limit {limit})"
         )
-    reader = load(folder, head="question-answering")
-    if reader.report.new:
-        raise InputError(
-            f"{name} has no question-answering head; train one with: pocketbert train squad --model {name}"
-        )
+    reader: Any
+    if precision is not None:
+        reader = Session.load(folder, precision=precision)
+    else:
+        reader = load(folder, head="question-answering")
+        if reader.report.new:
+            raise InputError(
+                f"{name} has no question-answering head; train one with: pocketbert train squad --model {name}"
+            )
+    positions = read_config(checkpoint.read_json(folder / "config.json")).max_position_embeddings
     tokenizer = Tokenizer.load(folder)
     fitted = Calibration.load(folder) if (folder / FILE_NAME).is_file() else None
-    size = min(window or (fitted.window if fitted else 384), reader.config.max_position_embeddings)
+    size = min(window or (fitted.window if fitted else 384), positions)
     shared = overlap if overlap is not None else fitted.overlap if fitted else None
     features = featurise(questions, tokenizer, max_length=size, overlap=shared)
     with click.progressbar(length=len(features), label="reading", file=sys.stderr) as bar:

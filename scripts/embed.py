@@ -1,0 +1,110 @@
+"""Put a reader into the package: its int8 file, its settings, its card and the hashes of all of them.
+
+    .venv/bin/python scripts/embed.py FOLDER
+
+FOLDER is a model folder with a calibration and an int8 file that `pocketbert export` let pass. The card is written from
+what `benchmarks/reader.py` measured. Run this for a release, not for a try: each file of 26 MB stays in the history.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from pocketbert.runtime.folder import EMBEDDED
+from pocketbert.runtime.manifest import write_manifest
+
+LARGEST = 27_000_000
+FILES = ("config.json", "qa_config.json", "onnx/model_quantized.onnx")
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "reader.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        sys.exit(f"{folder} lacks {', '.join(missing)}; calibrate it and export it first")
+    if (folder / FILES[-1]).stat().st_size > LARGEST:
+        sys.exit(f"{folder / FILES[-1]} is larger than {LARGEST:,} bytes")
+    (EMBEDDED / "onnx").mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        shutil.copyfile(folder / name, EMBEDDED / name)
+    (EMBEDDED / "README.md").write_text(card(), encoding="utf-8")
+    write_manifest(EMBEDDED)
+    print(f"{EMBEDDED} is complete; look at the card and commit")
+
+
+def card() -> str:
+    """The model card."""
+    measured = json.loads(RESULTS.read_text(encoding="utf-8"))["squad2"]["value"]
+    int8, trusted = measured["int8"], measured["int8"]["trust"]
+    rows = {
+        "F1 at the fitted threshold": int8["f1"],
+        "exact match at the fitted threshold": int8["exact"],
+        "F1 on questions with an answer, made to answer": int8["has_answer_f1"],
+        "silent on questions without one": int8["no_answer"],
+        "expected calibration error": trusted["expected_calibration_error"],
+        "F1 of the torch model": measured["torch"]["f1"],
+        "answers equal to torch": int8["equal"],
+    }
+    table = "\n".join(f"| {name} | {value:.1f} |" for name, value in rows.items())
+    return CARD.format(
+        questions=f"{measured['questions']:,}", unanswerable=f"{measured['unanswerable']:,}", table=table
+    )
+
+
+CARD = """---
+language: "en"
+library_name: pocketbert
+pipeline_tag: question-answering
+license: "apache-2.0"
+base_model: "google/mobilebert-uncased"
+tags: ["pocketbert", "mobilebert", "int8"]
+---
+
+# The embedded reader
+
+An English MobileBERT (24 blocks, 24.6 million parameters, 384 positions) that answers questions with the
+exact words of a text, or says that the answer is not there. Weights in eight bits, 26 MB. `pocketbert ask`
+and `QuestionAnswerer.load()` use it; `pocketbert.load("pocketbert/reader")` takes it into torch.
+
+## Scores
+
+On {questions} questions of SQuAD 2.0's development set, {unanswerable} of them unanswerable, from four
+articles that neither training nor calibration saw; in per cent, int8 in the light runtime.
+
+| | |
+| --- | ---: |
+{table}
+
+## Data
+
+Fine-tuned from Google's MobileBERT on a sample of SQuAD's training questions (CC BY-SA 4.0), SQuADShifts
+(new Wikipedia, Reddit, Amazon; CC BY 4.0), FairytaleQA's explicit questions (Apache-2.0) and PolicyQA
+(MIT), and on unanswerable questions that `pocketbert.data.unanswerable` made from them. Calibrated on the
+four other articles of that development set.
+
+## Limits
+
+English, in lower case. It finds words; it does not add, count or conclude over several places. It was
+trained on paragraphs of encyclopedias, reviews, posts, stories and privacy policies: on law, medicine or
+code trust its score less. It can be fooled by a passage that resembles an answer, and it repeats what a
+page says, true or not.
+
+## Licence
+
+Apache-2.0. Made from Google's MobileBERT (google/mobilebert-uncased), Copyright 2020 The Google Research
+Authors, Apache-2.0.
+"""
+
+
+if __name__ == "__main__":
+    main()
