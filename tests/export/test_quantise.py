@@ -109,7 +109,7 @@ class TestInt8:
 class TestFast:
     def test_products_run_on_integers_and_the_logits_stay(self, tmp_path) -> None:
         model = reader()
-        write_onnx(quantise(model, texts(), way="int8-fast"), tmp_path / "model.onnx")
+        write_onnx(quantise(model, texts(), way="int8-fast", exempt=()), tmp_path / "model.onnx")
         assert error(model, tmp_path / "model.onnx") < 0.1
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
@@ -122,14 +122,18 @@ class TestFast:
         assert kinds.count("MatMulIntegerToFloat") >= products - 2, "small matrices stay as they are"
 
     def test_layers_can_be_exempt(self, tmp_path) -> None:
-        whole, part = (
-            quantise(reader(), texts(), way="int8-fast", exempt=exempt) for exempt in ((), ("read", ".up"))
+        model = reader()
+        whole, part, usual = (
+            quantise(model, texts(), way="int8-fast", **options)
+            for options in ({"exempt": ()}, {"exempt": ("read", ".up")}, {})
         )
         count = [
-            sum(node.op_type == "QuantizeLinear" for node in proto.graph.node) for proto in (whole, part)
+            sum(node.op_type == "QuantizeLinear" for node in proto.graph.node)
+            for proto in (whole, part, usual)
         ]
-        blocks = WIDER.num_hidden_layers
-        assert count[0] - count[1] == blocks * (1 + WIDER.num_feedforward_networks)
+        blocks, networks = WIDER.num_hidden_layers, WIDER.num_feedforward_networks
+        assert count[0] - count[1] == blocks * (1 + networks)
+        assert count[2] == blocks * 2 * networks, "by default only feed-forward networks compute on integers"
 
     def test_it_needs_texts(self) -> None:
         with pytest.raises(InputError, match="need texts"):

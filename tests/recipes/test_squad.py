@@ -80,6 +80,19 @@ def test_the_output_evaluates(reader, capsys, tmp_path) -> None:
         assert (tmp_path / name).stat().st_size > 0, name
 
 
+def test_an_exported_file_evaluates_to_the_same(reader, capsys, tmp_path) -> None:
+    assert main(["export", str(reader), str(tmp_path)]) == 0
+    capsys.readouterr()
+    scores = []
+    for options in (["--precision", "fp32"], []):
+        assert (
+            main(["evaluate", str(tmp_path), "--task", "squad", "--data", str(DEV), *options, "--json"]) == 0
+        )
+        scores.append(json.loads(capsys.readouterr().out))
+    assert scores[0]["f1"] == scores[1]["f1"]
+    assert scores[0]["best_f1_thresh"] == pytest.approx(scores[1]["best_f1_thresh"], abs=1e-4)
+
+
 def test_fitting_again_changes_the_calibration(reader, capsys) -> None:
     before = (reader / "qa_config.json").read_text()
     assert main(["evaluate", str(reader), "--task", "squad", "--data", str(TRAIN), "--fit"]) == 0

@@ -86,3 +86,51 @@ def test_a_manifest_cannot_point_outside(tmp_path: Path, name: str) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"sha256": {name: "0" * 64}}))
     with pytest.raises(CheckpointError, match="is not in the folder"):
         check_manifest(tmp_path)
+
+
+class TestTheReaderInThePackage:
+    """The real one, as it is installed."""
+
+    TEXT = (
+        "Bert is Ernie's best friend and roommate on Sesame Street. "
+        "The pair share the basement apartment at 123 Sesame Street."
+    )
+
+    def test_it_is_small_and_described(self) -> None:
+        check_manifest(folders.EMBEDDED, required=True)
+        model = folders.EMBEDDED / "onnx" / "model_quantized.onnx"
+        assert model.stat().st_size <= 27_000_000
+        card = (folders.EMBEDDED / "README.md").read_text(encoding="utf-8")
+        for part in ("## Scores", "## Data", "## Limits", "## Licence", "google/mobilebert-uncased"):
+            assert part in card
+
+    def test_it_answers_with_the_exact_words(self, no_network: None) -> None:
+        reader = QuestionAnswerer.load()
+        assert reader.calibrated
+        result = reader("Where does Bert live?", self.TEXT, top_k=3)
+        assert result.text == "123 Sesame Street"
+        assert len(result) == 3
+        for answer in result:
+            assert self.TEXT[answer.start : answer.end] == answer.text
+        assert sum(answer.score for answer in result) + result.no_answer <= 1.001
+
+    def test_it_is_silent_where_there_is_no_answer(self) -> None:
+        result = QuestionAnswerer.load()("In which year was the opera house rebuilt?", self.TEXT)
+        assert not result.found
+        assert result.no_answer > 0.5
+
+    def test_it_comes_into_torch_and_says_the_same(self) -> None:
+        import torch
+
+        from pocketbert import load
+        from pocketbert.text import Tokenizer
+
+        model = load("pocketbert/reader").eval()
+        assert model.kind == "question-answering"
+        batch = Tokenizer.load(folders.EMBEDDED).encode_batch(["Where does Bert live?"], [self.TEXT])
+        arrays = batch.arrays()
+        with torch.no_grad():
+            output = model(**{name: torch.from_numpy(array) for name, array in arrays.items()})
+        given = QuestionAnswerer.load().session.run(**arrays)
+        assert abs(output.start_logits.numpy() - given["start_logits"]).max() < 1e-2
+        assert abs(output.end_logits.numpy() - given["end_logits"]).max() < 1e-2

@@ -26,6 +26,12 @@ from pocketbert.export.rounding import round_matrix
 from pocketbert.export.smoothing import best_columns, input_grid
 
 Way = Literal["int8", "int8-fast"]
+SENSITIVE = ("read", "attend", "context", "output", "transform")
+"""Layers that stay in fp32 in the fast way: what reads and writes feature maps and attention, a third of all products.
+
+With them on integers as well a reader changed 4 % of its answers instead of 2.5 %, and ran 1.6 times as fast as fp32
+instead of 1.3 times.
+"""
 SMALLEST = 2048
 """Weights in a matrix that is worth the trouble."""
 
@@ -36,7 +42,7 @@ def quantise(
     texts: Iterable[Mapping[str, Tensor]] | None = None,
     *,
     way: Way = "int8",
-    exempt: Sequence[str] = (),
+    exempt: Sequence[str] = SENSITIVE,
 ) -> onnx.ModelProto:
     """A model in ONNX with its weights in eight bits; better with texts, which show what the weights multiply.
 
