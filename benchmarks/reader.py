@@ -19,7 +19,6 @@ from pocketbert.heads import load
 from pocketbert.runtime.session import FILES, Session
 from pocketbert.tasks import trust
 from pocketbert.tasks.squad.features import featurise
-from pocketbert.tasks.squad.predict import predict
 from pocketbert.tasks.squad.questions import halves_by_title
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
@@ -54,8 +53,8 @@ def main() -> None:
     }
     for precision in options.precision:
         with Session.load(options.folder, precision=precision) as session:
-            logits = predict(session, features, pad_id=tokenizer.pad_id)
-            comparison = examination.compare(session, 0.0)
+            logits = examination.read(session)
+        comparison = examination.compare(logits, 0.0)
         readings = trust.read_all(calibration, questions, features, *logits)
         assert comparison.exported is not None
         measured[precision] = {

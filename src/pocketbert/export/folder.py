@@ -84,7 +84,11 @@ def export_folder(
             progress(f"{precision}: examining")
             with Session.load(hidden, file=FILES[precision]) as session:
                 error = relative_error(model, session, batches[:8])
-                comparison = examination.compare(session, error) if examination else Comparison(error)
+                comparison = (
+                    examination.compare(examination.read(session), error)
+                    if examination
+                    else Comparison(error)
+                )
             pass_or_raise(precision, comparison, tolerance)
             made.append(Exported(precision, out / FILES[precision], path.stat().st_size, comparison))
         _move(Path(hidden), out, [FILES[precision] for precision in precisions])

@@ -22,7 +22,7 @@ from pocketbert.tasks import trust
 from pocketbert.tasks.squad.answers import answers
 from pocketbert.tasks.squad.features import Feature
 from pocketbert.tasks.squad.metrics import question_scores
-from pocketbert.tasks.squad.predict import predict
+from pocketbert.tasks.squad.predict import Logits, predict
 from pocketbert.tasks.squad.questions import Question
 from pocketbert.text.calibration import Calibration
 
@@ -93,16 +93,19 @@ class Examination:
     ) -> None:
         self.questions, self.features, self.calibration = questions, features, calibration
         self._pad_id, self._progress = pad_id, progress
-        self.said, self.scores = self._ask(model)
+        self.said, self.scores = self._judge(self.read(model))
 
-    def compare(self, session: Session, error: float) -> Comparison:
-        """Ask an exported model the same."""
-        said, scores = self._ask(session)
+    def read(self, reader: nn.Module | Session) -> tuple[Logits, Logits]:
+        """Start and end logits of every window."""
+        return predict(reader, self.features, pad_id=self._pad_id, progress=self._progress)
+
+    def compare(self, logits: tuple[Logits, Logits], error: float) -> Comparison:
+        """What an exported model read, beside what torch read."""
+        said, scores = self._judge(logits)
         same = sum(left == right for left, right in zip(self.said, said, strict=True))
         return Comparison(error, self.scores, scores, 100 * same / len(said))
 
-    def _ask(self, reader: Any) -> tuple[list[str], Scores]:
-        logits = predict(reader, self.features, pad_id=self._pad_id, progress=self._progress)
+    def _judge(self, logits: tuple[Logits, Logits]) -> tuple[list[str], Scores]:
         longest = self.calibration.max_answer_length if self.calibration else 30
         found = answers(self.questions, self.features, *logits, max_answer_length=longest)
         best = [answer.text for answer in found]
