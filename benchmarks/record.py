@@ -39,7 +39,7 @@ def circumstance(name: str, key: str, which: str) -> Any:
 
 def circumstances() -> dict[str, object]:
     return {
-        "command": " ".join(["python", *sys.argv]),
+        "command": " ".join(["python", *map(shown, sys.argv)]),
         "commit": git("rev-parse", "HEAD"),
         "changed": bool(git("status", "--porcelain", "--", "src")),
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
@@ -47,6 +47,11 @@ def circumstances() -> dict[str, object]:
         "python": platform.python_version(),
         "versions": {name: installed for name in PACKAGES if (installed := version_or_none(name))},
     }
+
+
+def shown(argument: str) -> str:
+    """An argument of the command; of a path from the root, which means nothing elsewhere, only the end."""
+    return Path(argument).name if Path(argument).is_absolute() else argument
 
 
 def git(*arguments: str) -> str:
