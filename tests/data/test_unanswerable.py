@@ -19,9 +19,11 @@ from pocketbert.data.unanswerable import (
     Span,
     Unanswerable,
     WordNet,
+    balanced,
     generate,
     harmless,
     hold_out,
+    missing_words,
     mix,
     read_all,
     read_squad_json,
@@ -106,6 +108,11 @@ def made(kind: str, question: Answerable) -> list[str]:
         ("condition", QUESTIONS[0], "Who built the paper mill at Brookfield after the Long Frost?"),
         ("owner", QUESTIONS[10], "What did Walter Finch's sister open at Brookfield?"),
         ("question-word", QUESTIONS[5], "In what month was the ferry at Brookfield launched?"),
+        (
+            "tail",
+            ask(22, "Who worked at the mill in 1715?", MILL, "Lucy Holt"),
+            "Who worked at the mill in the valley?",
+        ),
         ("nearest", ask(21, "Who opened the bakery at Brookfield?", BAKERY, "Walter Finch"), MILL),
         ("answer-removed", QUESTIONS[11], BAKERY.replace("The baker sold rye bread to the miners. ", "")),
         ("window", QUESTIONS[3], MILL[: MILL.index(" A flood")]),
@@ -183,6 +190,11 @@ def test_replaced_sentence_speaks_of_the_same_things() -> None:
             "owner",
             ask(47, "Where did the king and the cook eat?", "The king and the cook ate at home.", "at home"),
             "two people",
+        ),
+        (
+            "tail",
+            ask(49, "Who swam in the cold lake?", "Ida swam in the cold lake in May.", "Ida"),
+            "there is no other question",
         ),
         (
             "question-word",
@@ -291,6 +303,34 @@ def test_mixture_has_the_ratio_and_keeps_ids() -> None:
     assert sum(isinstance(item, Answerable) and item.kind != "" for item in items) == 14
     assert max(Counter(item.origin for item in unanswerable).values()) <= 2
     assert items == mix(many, ratio=0.5, harmless_ratio=0.2, seed=1)
+
+
+def test_missing_words_are_content_words_without_a_relative() -> None:
+    assert missing_words("Who invented the paper mill?", "The invention of paper; a mill.") == 0
+    assert missing_words("Who painted the wooden gate?", "The gate was old.") == 2
+
+
+def test_balanced_items_give_nothing_away() -> None:
+    answerable, unanswerable = [], []
+    for number in range(2000):
+        missing = number % 4
+        question = "Who saw the lamp" + "".join(f" strange{letter}" for letter in "abc"[:missing]) + "?"
+        if number % 3 or not missing:
+            answerable.append(Answerable(f"a{number}", "t", question, "Eva saw the lamp.", (Span("Eva", 0),)))
+        if number % 3 == 0 or number % 40 == 0:
+            kind = "negation" if number % 5 < 3 else "antonym"
+            unanswerable.append(Unanswerable(f"u{number}", "t", question, "Eva saw the lamp.", kind, ""))
+    drawn = balanced([*answerable, *unanswerable], answerable_ratio=1.5, weights={"negation": 0.01}, seed=3)
+    for missing in range(4):
+        group = [item for item in drawn if missing_words(item.question, item.context) == missing]
+        wrong = [item for item in group if isinstance(item, Unanswerable)]
+        assert wrong
+        assert len(group) - len(wrong) == pytest.approx(1.5 * len(wrong), abs=1)
+    kinds = Counter(item.kind for item in drawn if isinstance(item, Unanswerable))
+    assert kinds["antonym"] > kinds["negation"], "although there are fewer"
+    assert drawn == balanced(
+        [*answerable, *unanswerable], answerable_ratio=1.5, weights={"negation": 0.01}, seed=3
+    )
 
 
 def test_held_out_paragraphs_never_train() -> None:

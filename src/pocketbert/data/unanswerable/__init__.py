@@ -1,5 +1,6 @@
 """Unanswerable questions made from answerable ones, as people wrote those of SQuAD 2.0: to fool a reader."""
 
+from pocketbert.data.unanswerable.balance import balanced, missing_words
 from pocketbert.data.unanswerable.corpus import Corpus
 from pocketbert.data.unanswerable.entailment import Pair, from_pairs, read_pairs
 from pocketbert.data.unanswerable.example import Answerable, AnswerLike, QuestionLike, Span, Unanswerable
@@ -19,10 +20,12 @@ __all__ = [
     "Span",
     "Unanswerable",
     "WordNet",
+    "balanced",
     "from_pairs",
     "generate",
     "harmless",
     "hold_out",
+    "missing_words",
     "mix",
     "read_all",
     "read_pairs",

@@ -14,6 +14,7 @@ from pocketbert.data.unanswerable.nearest import move_to_nearest
 from pocketbert.data.unanswerable.negation import negate
 from pocketbert.data.unanswerable.owner import shift_owner
 from pocketbert.data.unanswerable.question_word import swap_question_word
+from pocketbert.data.unanswerable.tail import swap_tail
 from pocketbert.data.unanswerable.word_swap import swap_alternative, swap_antonym
 from pocketbert.errors import InputError
 
@@ -28,6 +29,7 @@ MAKERS: dict[str, Maker] = {
     "condition": add_condition,
     "owner": shift_owner,
     "question-word": swap_question_word,
+    "tail": swap_tail,
     "nearest": move_to_nearest,
     "answer-removed": remove_answer,
     "answer-replaced": replace_answer,
