@@ -326,8 +326,8 @@ def test_balanced_items_give_nothing_away() -> None:
         wrong = [item for item in group if isinstance(item, Unanswerable)]
         assert wrong
         assert len(group) - len(wrong) == pytest.approx(1.5 * len(wrong), abs=1)
-    kinds = Counter(item.kind for item in drawn if isinstance(item, Unanswerable))
-    assert kinds["antonym"] > kinds["negation"], "although there are fewer"
+    kinds = Counter(item.kind for item in wrong)  # of the last group, in which there is a choice
+    assert kinds["antonym"] > 3 * kinds["negation"], "although there are fewer"
     assert drawn == balanced(
         [*answerable, *unanswerable], answerable_ratio=1.5, weights={"negation": 0.01}, seed=3
     )
