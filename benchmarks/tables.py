@@ -63,7 +63,29 @@ def footprint() -> str:
     ])  # fmt: skip
 
 
-TABLES = {"footprint": footprint}
+def reader() -> str:
+    measured = recorded("reader", "squad2")
+    rows = []
+    for name in ("torch", "fp32", "int8", "int8-fast", "fp16"):
+        if name in measured:
+            row = measured[name]
+            equal = f"{row['equal']:.1f} %" if "equal" in row else ""
+            size = f"{row['megabytes']:.1f} MB" if "megabytes" in row else ""
+            rows.append(
+                f"| {name} | {row['f1']:.1f} | {row['exact']:.1f} | {row['has_answer_f1']:.1f} | "
+                f"{row['no_answer']:.1f} | {equal} | {size} |"
+            )
+    return "\n".join([
+        "| | F1 | exact | F1 if it must answer | silent if it should be | equal to torch | size |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *rows,
+        "",
+        (f"On {measured['questions']:,} questions of SQuAD 2.0's development set, {measured['unanswerable']:,} "
+        "of them unanswerable, from articles that neither training nor calibration saw."),
+    ])  # fmt: skip
+
+
+TABLES = {"footprint": footprint, "reader": reader}
 
 if __name__ == "__main__":
     main()

@@ -87,10 +87,12 @@ articles that neither training nor calibration saw; in per cent, int8 in the lig
 
 ## Data
 
-Fine-tuned from Google's MobileBERT on a sample of SQuAD's training questions (CC BY-SA 4.0), SQuADShifts
-(new Wikipedia, Reddit, Amazon; CC BY 4.0), FairytaleQA's explicit questions (Apache-2.0) and PolicyQA
-(MIT), and on unanswerable questions that `pocketbert.data.unanswerable` made from them. Calibrated on the
-four other articles of that development set.
+Fine-tuned from Google's MobileBERT on a sample of SQuAD's training questions and on questions of ReQA-SQuAD
+that the reader answered itself (CC BY-SA 4.0), SQuADShifts (new Wikipedia, Reddit, Amazon; CC BY 4.0),
+FairytaleQA's explicit questions (Apache-2.0) and PolicyQA (MIT); on unanswerable questions that
+`pocketbert.data.unanswerable` made from them; and on questions made from the inference pairs of MultiNLI's,
+SNLI's and SciTail's development sets (a collection under MIT). Calibrated on the four other articles of that
+development set.
 
 ## Limits
 
