@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Put a reader into the package: its int8 file, its settings, its card and the hashes of all of them.
 
     .venv/bin/python scripts/embed.py FOLDER

@@ -52,7 +52,9 @@ def test_nothing_private_or_unfinished_is_tracked() -> None:
 
 
 def test_nothing_large_is_tracked() -> None:
-    assert [path for path in FILES if path.stat().st_size > 5_000_000] == []
+    """But the embedded models, which have a limit of their own."""
+    limits = {path: 27_000_000 if path.match("assets/*/onnx/*.onnx") else 5_000_000 for path in FILES}
+    assert [path for path, limit in limits.items() if path.stat().st_size > limit] == []
 
 
 def test_scripts_can_be_run() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pocketbert.errors import (
         CheckpointError,
         ConfigError,
+        ExportError,
         HubError,
         InputError,
         MissingExtraError,
@@ -34,6 +35,7 @@ __all__ = [
     "BertConfig",
     "CheckpointError",
     "ConfigError",
+    "ExportError",
     "HubError",
     "InputError",
     "MissingExtraError",
@@ -56,6 +58,7 @@ _HOMES = {
     "BertConfig": "pocketbert.model",
     "CheckpointError": "pocketbert.errors",
     "ConfigError": "pocketbert.errors",
+    "ExportError": "pocketbert.errors",
     "HubError": "pocketbert.errors",
     "InputError": "pocketbert.errors",
     "MissingExtraError": "pocketbert.errors",
