@@ -18,6 +18,7 @@ from pocketbert.train.fields import resolve
 from pocketbert.train.job import Result
 from pocketbert.train.log import read_log
 from pocketbert.train.loop import train
+from pocketbert.train.machine import leave_together
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.settings import LoopSettings
 
@@ -146,3 +147,4 @@ if __name__ == "__main__":
     for given in json.loads(sys.argv[1]):
         chosen = fresh_model(given.pop("dropout", 0.1))
         run(Path("unused"), model=chosen, extra={"loss_function": slow_loss}, **given)
+    leave_together()

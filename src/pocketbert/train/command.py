@@ -114,9 +114,11 @@ def _declared_in(settings_class: type) -> list[str]:
 
 def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
     from pocketbert.train.interrupt import Interrupted
+    from pocketbert.train.machine import leave_together
 
     try:
         report = run(settings)
+        leave_together()
     except Interrupted as stopped:
         click.echo(str(stopped), err=True)
         return INTERRUPTED

@@ -22,6 +22,13 @@ from pocketbert.train.settings import LoopSettings
 _WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
 
 
+def leave_together() -> None:
+    """Let the processes of a run end at the same time: one that leaves early takes the others' connections with it."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()
+
+
 class Machine:
     """A model made ready to train, in one process or in several that share gradients."""
 
