@@ -11,16 +11,7 @@ from hypothesis import strategies as st
 
 from pocketbert.errors import InputError
 from pocketbert.text.spans import disjoint_spans, top_spans
-
-values = st.one_of(st.none(), st.integers(-3, 3).map(float))
-
-
-@st.composite
-def rows(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
-    size = draw(st.integers(1, 12))
-    columns = [draw(st.lists(values, min_size=size, max_size=size)) for _ in range(2)]
-    start, end = (np.array([-np.inf if value is None else value for value in column]) for column in columns)
-    return start, end
+from span_rows import rows
 
 
 def brute(start: np.ndarray, end: np.ndarray, length: int, count: int) -> list[tuple[float, int, int]]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pocketbert.errors import InputError
 from pocketbert.text.spans import SpanLogits, document_spans, log_mass, mask_logits, top_spans
+from span_rows import rows
 
 steady = settings(derandomize=True, deadline=None)
 
@@ -28,18 +29,6 @@ def brute(start: np.ndarray, end: np.ndarray, length: int) -> list[tuple[float, 
     pairs = itertools.product(range(len(start)), range(len(end)))
     spans = [(-(start[i] + end[j]), i, j) for i, j in pairs if i <= j < i + length]
     return [(-score, i, j) for score, i, j in sorted(spans) if score < np.inf]
-
-
-# Few distinct values, so that ties are the rule; None is a position where nothing may start or end.
-values = st.one_of(st.none(), st.integers(-3, 3).map(float))
-
-
-@st.composite
-def rows(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
-    size = draw(st.integers(1, 12))
-    columns = [draw(st.lists(values, min_size=size, max_size=size)) for _ in range(2)]
-    start, end = (np.array([-np.inf if value is None else value for value in column]) for column in columns)
-    return start, end
 
 
 @steady

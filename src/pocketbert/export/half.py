@@ -6,6 +6,7 @@ channel is computed is free: a power of two, so that nothing is rounded by the c
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 
 import onnx
@@ -54,7 +55,7 @@ def _units(folded: nn.Module, batches: Sequence[Mapping[str, Tensor]]) -> Tensor
 
 
 def _prove_finite(folded: nn.Module, batches: Sequence[Mapping[str, Tensor]]) -> None:
-    half = fold_to_half(folded)
+    half = copy.deepcopy(folded).half()
     broken: list[str] = []
 
     def watch(name: str) -> None:
@@ -74,10 +75,3 @@ def _prove_finite(folded: nn.Module, batches: Sequence[Mapping[str, Tensor]]) ->
                 f"in half precision {broken[0]} overflows on the given texts, so no fp16 file is written; "
                 "take fp32 or int8 for this model"
             )
-
-
-def fold_to_half(folded: nn.Module) -> nn.Module:
-    """A copy that computes in half precision."""
-    import copy
-
-    return copy.deepcopy(folded).half()
