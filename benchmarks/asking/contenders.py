@@ -4,30 +4,36 @@
 
 JSON lines in: {"questions", "contexts", "read"}; out: [seconds, peak megabytes, windows read].
 
-`pocketbert` is the runtime. `transformers` is the same model in its eager form and `onnxruntime` the fp32 file in a
-session with default settings; both read every window, in padded batches of eight as they come, which is what people
-write by hand.
+`pocketbert` is the runtime as it comes, `pocketbert-fast` with the int8-fast file. `transformers` is the
+model in its eager form and `onnxruntime` a plain export of it, nothing folded, in a session with default settings; both
+read every window, in padded batches of eight as they come, which is what people write by hand.
 """
 
 from __future__ import annotations
 
 import json
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pocketbert.runtime.session import Precision
 
 Case = dict[str, Any]
 Reader = Callable[[Case], int]
 BATCH = 8
 
 
-def pocketbert(model: str, threads: int) -> Reader:
+def pocketbert(model: str, threads: int, precision: Precision | None = None) -> Reader:
     from pocketbert.runtime.questions import QuestionAnswerer
 
-    reader = QuestionAnswerer.load(model or None, threads=threads)
+    reader = QuestionAnswerer.load(model, threads=threads, precision=precision)
 
     def read(case: Case) -> int:
         results = reader(case["questions"], case["contexts"], read=case["read"], threshold=1.0)
@@ -56,8 +62,13 @@ def onnxruntime(model: str, threads: int) -> Reader:
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
-    path = Path(model) / "onnx" / "model.onnx"
-    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    # Exported in a process of its own, so that torch does not count as memory of onnxruntime.
+    export = "import sys; from pocketbert.export import export_onnx; from pocketbert.heads import load; "
+    export += "export_onnx(load(sys.argv[1]), sys.argv[2])"
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.onnx")
+        subprocess.run([sys.executable, "-c", export, model, path], check=True)
+        session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return by_hand(model, lambda arrays: tuple(session.run(["start_logits", "end_logits"], arrays)))
 
 
@@ -85,11 +96,17 @@ def by_hand(model: str, run: Callable[[dict[str, Any]], tuple[Any, Any]]) -> Rea
     return read
 
 
+CONTENDERS: dict[str, Callable[[str, int], Reader]] = {
+    "transformers": transformers,
+    "onnxruntime": onnxruntime,
+    "pocketbert": pocketbert,
+    "pocketbert-fast": partial(pocketbert, precision="int8-fast"),
+}
+
+
 def main() -> None:
     name, model, threads = sys.argv[1:]
-    read = {"pocketbert": pocketbert, "transformers": transformers, "onnxruntime": onnxruntime}[name](
-        model, int(threads)
-    )
+    read = CONTENDERS[name](model, int(threads))
     for line in sys.stdin:
         case = json.loads(line)
         before = time.perf_counter()

@@ -16,36 +16,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from asking.contenders import CONTENDERS
 from asking.documents import joined
 from pocketbert.tasks.squad.questions import Question
 from pocketbert.tasks.squad.reading import read_questions
 
-CONTENDERS = ("transformers", "onnxruntime", "pocketbert")
 RAGGED = 32  # windows in the ragged batch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", required=True, help="folder with model.safetensors and onnx/model.onnx")
     parser.add_argument(
-        "--runtime-model", help='folder that pocketbert reads [--model]; "" is the embedded reader'
+        "--model", required=True, help="folder with weights and with int8 and int8-fast exports"
     )
     parser.add_argument("--data", nargs="+", required=True, help="SQuAD JSON files to take questions from")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--words", type=int, default=10_000, help="of the long page")
-    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS)
+    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
     cases = make_cases(list(read_questions(options.data, on_bad="skip")), words=options.words)
-    own = options.model if options.runtime_model is None else options.runtime_model
-    models = {name: own if name == "pocketbert" else options.model for name in options.contenders}
-    processes = {name: open_contender(name, model, options.threads) for name, model in models.items()}
+    processes = {name: open_contender(name, options.model, options.threads) for name in options.contenders}
     taken: dict[tuple[str, str], list[list[float]]] = {}
     for round_number in range(options.rounds + 1):  # the first warms up, and does not count
         for case_name, case in cases.items():
             for name, process in processes.items():
-                if case["read"] == "fast" and name != "pocketbert":
+                if case["read"] == "fast" and not name.startswith("pocketbert"):
                     continue
                 measured = ask(process, case)
                 if round_number:

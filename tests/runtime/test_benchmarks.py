@@ -78,8 +78,8 @@ def test_memory(toy_folder: Path) -> None:
     assert 20 < report["0 words"]["peak_megabytes"] <= report["2000 words"]["peak_megabytes"] < 500
 
 
-def test_latency(data: str, toy_folder: Path) -> None:
-    arguments = ["--data", data, "--model", str(toy_folder), "--rounds", "1", "--words", "150"]
+def test_latency(data: str, nano_folder: Path) -> None:
+    arguments = ["--data", data, "--model", str(nano_folder), "--rounds", "1", "--words", "150"]
     report = run("latency", *arguments, "--contenders", "onnxruntime", "pocketbert")
     assert set(report["cases"]) == {"one window", "ragged batch", "long page, all", "long page, fast"}
     for case in ("one window", "ragged batch", "long page, all"):
