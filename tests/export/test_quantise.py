@@ -21,6 +21,7 @@ from pocketbert.export.rounding import LARGEST, PAIR, round_matrix
 from pocketbert.export.smoothing import best_columns, product_error
 from pocketbert.heads import build, load, save
 from pocketbert.model import preset
+from pocketbert.runtime.session import FILES
 
 NANO = replace(preset("mobilebert-nano"), vocab_size=parity.VOCABULARY)
 
@@ -134,6 +135,23 @@ class TestFast:
         blocks, networks = WIDER.num_hidden_layers, WIDER.num_feedforward_networks
         assert count[0] - count[1] == blocks * (1 + networks)
         assert count[2] == blocks * 2 * networks, "by default only feed-forward networks compute on integers"
+
+    @pytest.mark.parametrize("act", ["relu", "gelu"])
+    def test_scales_pass_a_relu_and_nothing_else(self, act, tmp_path) -> None:
+        model = reader(replace(WIDER, hidden_act=act))
+        with torch.no_grad():
+            for block in model.encoder.blocks:
+                for network in block.feed_forward:
+                    uneven = torch.logspace(-1.5, 1.5, len(network.up.bias))
+                    network.up.weight *= uneven[:, None]
+                    network.up.bias *= uneven
+                    network.down.weight /= uneven
+        proto = quantise(model, texts(), way="int8-fast")
+        write_onnx(proto, tmp_path / "model.onnx")
+        assert error(model, tmp_path / "model.onnx") < 0.1
+        scaled = {weight.name for weight in proto.graph.initializer if weight.name.endswith("_columns")}
+        downs = {name for name in scaled if ".down." in name}
+        assert bool(downs) == (act == "gelu"), "scales of their own, unless the layer below takes them over"
 
     def test_it_needs_texts(self) -> None:
         with pytest.raises(InputError, match="need texts"):
@@ -252,9 +270,10 @@ class TestTheWayBack:
         save(model, tmp_path)
         (tmp_path / "model.safetensors").unlink()
         proto = quantise(model, texts(), way=way)
-        write_onnx(proto, tmp_path / "onnx" / "model_quantized.onnx")
+        path = tmp_path / FILES[way]
+        write_onnx(proto, path)
         back = load(tmp_path).eval()
-        assert 0 < error(back, tmp_path / "onnx" / "model_quantized.onnx") < (1e-4 if way == "int8" else 0.1)
+        assert 0 < error(back, path) < (1e-4 if way == "int8" else 0.1)
 
     def test_a_norm_that_could_not_be_folded_comes_back(self, tmp_path) -> None:
         model = parity.redraw(build(NANO))

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from pocketbert.errors import CheckpointError, require
 
-FILES = ("onnx/model.onnx", "onnx/model_quantized.onnx", "onnx/model_fp16.onnx")
+FILES = (
+    "onnx/model.onnx",
+    "onnx/model_fp16.onnx",
+    "onnx/model_quantized.onnx",
+    "onnx/model_quantized_fast.onnx",
+)
 """Where to look, the most exact first."""
 _PASSED = ("Cast", "Mul", "DequantizeLinear")
 

@@ -6,6 +6,7 @@ its outputs and with `_columns` those of its inputs, where there are any.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ class IntegerGraph:
         for node in proto.graph.node:
             for name in set(node.input) & self._weights.keys():
                 self.readers[name].append(node)
+        self._makers = {output: node for node in proto.graph.node for output in node.output}
+        self._uses = Counter(name for node in proto.graph.node for name in node.input)
+        self._uses.update(output.name for output in proto.graph.output)
+        self._matrices = {node.name: name for name, nodes in self.readers.items() for node in nodes}
         self._first: list[Any] = []
         self._before: dict[str, list[Any]] = {}  # the name of a node -> nodes that must run before it
 
@@ -64,7 +69,7 @@ class IntegerGraph:
             self._put(f"{name}_zero", np.asarray(zero, dtype=np.uint8)),
         ]
         columns = None
-        if bool((rounded.columns != 1).any()):
+        if bool((rounded.columns != 1).any()) and not self._give_away(name, _float(rounded.columns)):
             columns = self._put(f"{name}_columns", _float(rounded.columns))
         for node in self.readers[name]:
             given = node.input[0]
@@ -88,6 +93,29 @@ class IntegerGraph:
         made.graph.node.extend(nodes)
         made.graph.initializer.extend(self._weights.values())
         return made
+
+    def _give_away(self, name: str, columns: NDArray[np.float32]) -> bool:
+        """Let the layer below scale the channels, if a ReLU is all that lies between: its rows and biases are scaled
+        already, and a positive factor passes a ReLU. Says whether it could be done.
+        """
+        if len(self.readers[name]) != 1:
+            return False
+        relu = self._maker(self.readers[name][0].input[0], "Relu")
+        add = relu and self._maker(relu.input[0], "Add")
+        product = add and self._maker(add.input[0], "MatMul")
+        if add is None or product is None:
+            return False
+        below, bias = self._matrices.get(product.name), add.input[1]
+        if f"{below}_rows" not in self._weights or bias not in self._weights or self._uses[bias] != 1:
+            return False
+        for factor in (f"{below}_rows", bias):
+            self._put(factor, numpy_helper.to_array(self._weights[factor]) * columns)
+        return True
+
+    def _maker(self, name: str, kind: str) -> Any | None:
+        """The node that makes a tensor, if it is of a kind and nobody else reads the tensor."""
+        node = self._makers.get(name)
+        return node if node is not None and node.op_type == kind and self._uses[name] == 1 else None
 
     def _put(self, name: str, value: NDArray[Any]) -> str:
         self._weights[name] = numpy_helper.from_array(value, name)

@@ -29,7 +29,7 @@ Way = Literal["int8", "int8-fast"]
 SENSITIVE = ("read", "attend", "context", "output", "transform")
 """Layers that stay in fp32 in the fast way: what reads and writes feature maps and attention, a third of all products.
 
-With them on integers as well, a reader changed 4 % of its answers instead of 2.5 %.
+With `read` and `output` on integers as well, a reader changed 2.9 % of its answers instead of 1.8 %.
 """
 SMALLEST = 2048
 """Weights in a matrix that is worth the trouble."""
