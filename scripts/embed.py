@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Put a reader into the package: its int8 file, its settings, its card and the hashes of all of them.
+"""Put a reader into the package: one file in eight bits, its settings, its card and the hashes of all of them.
 
-    .venv/bin/python scripts/embed.py FOLDER
+    .venv/bin/python scripts/embed.py FOLDER [--precision int8]
 
-FOLDER is a model folder with a calibration and an int8 file that `pocketbert export` let pass. The card is written from
-what `benchmarks/reader.py` measured. Run this for a release, not for a try: each file of 26 MB stays in the history.
+FOLDER is a model folder with a calibration and a file that `pocketbert export` let pass. The card is written from what
+`benchmarks/reader.py` measured. Run this for a release, not for a try: each file of 26 MB stays in the history.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pathlib import Path
 
 from pocketbert.runtime.folder import EMBEDDED
 from pocketbert.runtime.manifest import write_manifest
+from pocketbert.runtime.session import FILES
 
 LARGEST = 27_000_000
-FILES = ("config.json", "qa_config.json", "onnx/model_quantized.onnx")
+SETTINGS = ("config.json", "qa_config.json")
 RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "reader.json"
 
 
@@ -28,25 +29,28 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    parser.add_argument("--precision", choices=["int8", "int8-fast"], default="int8-fast")
+    options = parser.parse_args()
+    folder, model = options.folder, FILES[options.precision]
 
-    missing = [name for name in FILES if not (folder / name).is_file()]
+    missing = [name for name in (*SETTINGS, model) if not (folder / name).is_file()]
     if missing:
         sys.exit(f"{folder} lacks {', '.join(missing)}; calibrate it and export it first")
-    if (folder / FILES[-1]).stat().st_size > LARGEST:
-        sys.exit(f"{folder / FILES[-1]} is larger than {LARGEST:,} bytes")
-    (EMBEDDED / "onnx").mkdir(parents=True, exist_ok=True)
-    for name in FILES:
+    if (folder / model).stat().st_size > LARGEST:
+        sys.exit(f"{folder / model} is larger than {LARGEST:,} bytes")
+    shutil.rmtree(EMBEDDED, ignore_errors=True)
+    (EMBEDDED / "onnx").mkdir(parents=True)
+    for name in (*SETTINGS, model):
         shutil.copyfile(folder / name, EMBEDDED / name)
-    (EMBEDDED / "README.md").write_text(card(), encoding="utf-8")
+    (EMBEDDED / "README.md").write_text(card(options.precision), encoding="utf-8")
     write_manifest(EMBEDDED)
     print(f"{EMBEDDED} is complete; look at the card and commit")
 
 
-def card() -> str:
+def card(precision: str) -> str:
     """The model card."""
     measured = json.loads(RESULTS.read_text(encoding="utf-8"))["squad2"]["value"]
-    int8, trusted = measured["int8"], measured["int8"]["trust"]
+    int8, trusted = measured[precision], measured[precision]["trust"]
     rows = {
         "F1 at the fitted threshold": int8["f1"],
         "exact match at the fitted threshold": int8["exact"],
@@ -58,7 +62,10 @@ def card() -> str:
     }
     table = "\n".join(f"| {name} | {value:.1f} |" for name, value in rows.items())
     return CARD.format(
-        questions=f"{measured['questions']:,}", unanswerable=f"{measured['unanswerable']:,}", table=table
+        precision=precision,
+        questions=f"{measured['questions']:,}",
+        unanswerable=f"{measured['unanswerable']:,}",
+        table=table,
     )
 
 
@@ -80,7 +87,7 @@ and `QuestionAnswerer.load()` use it; `pocketbert.load("pocketbert/reader")` tak
 ## Scores
 
 On {questions} questions of SQuAD 2.0's development set, {unanswerable} of them unanswerable, from four
-articles that neither training nor calibration saw; in per cent, int8 in the light runtime.
+articles that neither training nor calibration saw; in per cent, {precision} in the light runtime.
 
 | | |
 | --- | ---: |
@@ -92,8 +99,8 @@ Fine-tuned from Google's MobileBERT on a sample of SQuAD's training questions an
 that the reader answered itself (CC BY-SA 4.0), SQuADShifts (new Wikipedia, Reddit, Amazon; CC BY 4.0),
 FairytaleQA's explicit questions (Apache-2.0) and PolicyQA (MIT); on unanswerable questions that
 `pocketbert.data.unanswerable` made from them; and on questions made from the inference pairs of MultiNLI's,
-SNLI's and SciTail's development sets (a collection under MIT). Calibrated on the four other articles of that
-development set.
+SNLI's and SciTail's development sets, MPE's training set (a collection under MIT) and RTE's training set.
+Calibrated on the four other articles of that development set.
 
 ## Limits
 
