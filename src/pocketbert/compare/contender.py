@@ -60,7 +60,9 @@ def _exported(precision: str, folder: str, threads: int) -> Run:
 
 def _peak_megabytes() -> float:
     status = Path("/proc/self/status")
-    if status.is_file():  # what getrusage says there begins with the memory of the process that started this one
+    if (
+        status.is_file()
+    ):  # what getrusage says there begins with the memory of the process that started this one
         lines = status.read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
     import resource  # not on Windows
