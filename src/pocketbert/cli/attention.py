@@ -58,7 +58,11 @@ def command(
         maps = encoder.eval()(*rows, attentions=True).attentions
     weights = torch.stack([layer[0] for layer in maps]).float().numpy()  # (L, H, S, S)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(attention_page(model, encoding, weights), encoding="utf-8", errors="backslashreplace")
+    out.write_text(
+        attention_page(Path(model).name if Path(model).is_dir() else model, encoding, weights),
+        encoding="utf-8",
+        errors="backslashreplace",
+    )
     layers, heads, tokens = weights.shape[:3]
     told = {"file": str(out), "layers": layers, "heads": heads, "tokens": tokens}
     click.echo(json.dumps(told) if as_json else f"{out}: {layers} layers, {heads} heads, {tokens} tokens")
