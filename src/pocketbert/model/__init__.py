@@ -9,7 +9,7 @@ from typing import Any
 
 from pocketbert.errors import ConfigError
 from pocketbert.model import bert, mobilebert
-from pocketbert.model.architecture import Architecture, HeadKind
+from pocketbert.model.architecture import Architecture, HeadForm, HeadKind, Summary
 from pocketbert.model.bert import BertConfig
 from pocketbert.model.config import Config
 from pocketbert.model.encoder import Encoder
@@ -24,8 +24,10 @@ __all__ = [
     "Config",
     "Encoder",
     "EncoderOutput",
+    "HeadForm",
     "HeadKind",
     "MobileBertConfig",
+    "Summary",
     "architecture",
     "build_encoder",
     "preset",
