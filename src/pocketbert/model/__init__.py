@@ -8,13 +8,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from pocketbert.errors import ConfigError
-from pocketbert.model import bert, mobilebert
+from pocketbert.model import bert, mobilebert, roberta
 from pocketbert.model.architecture import Architecture, HeadForm, HeadKind, Summary
 from pocketbert.model.bert import BertConfig
 from pocketbert.model.config import Config
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import EncoderOutput
 from pocketbert.model.mobilebert import MobileBertConfig
+from pocketbert.model.roberta import RobertaConfig
 
 __all__ = [
     "ARCHITECTURES",
@@ -27,6 +28,7 @@ __all__ = [
     "HeadForm",
     "HeadKind",
     "MobileBertConfig",
+    "RobertaConfig",
     "Summary",
     "architecture",
     "build_encoder",
@@ -37,9 +39,14 @@ __all__ = [
 ARCHITECTURES: dict[str, Architecture] = {
     "mobilebert": mobilebert.ARCHITECTURE,
     "bert": bert.ARCHITECTURE,
+    "roberta": roberta.ARCHITECTURE,
 }
 
-PRESETS: dict[str, Config] = {**mobilebert.PRESETS, **bert.PRESETS}
+PRESETS: dict[str, Config] = {
+    **mobilebert.PRESETS,
+    **bert.PRESETS,
+    **roberta.PRESETS,
+}
 
 
 def preset(name: str) -> Config:

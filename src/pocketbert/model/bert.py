@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pocketbert.model.architecture import Architecture, HeadForm, HeadKind
 from pocketbert.model.block import Block
-from pocketbert.model.config import TableConfig, check_heads
+from pocketbert.model.config import Config, TableConfig, check_heads
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import Pooler, initialise
 
@@ -72,7 +72,7 @@ def build(config: BertConfig, pooler: bool) -> Encoder:
     return encoder
 
 
-def names(config: BertConfig) -> dict[str, str]:
+def names(config: Config) -> dict[str, str]:
     """Our module names to Hugging Face's."""
     table = {
         "embeddings.word": "embeddings.word_embeddings",
