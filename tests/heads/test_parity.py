@@ -29,8 +29,18 @@ FAMILIES = {
         transformers.RobertaConfig,
         TINY | {"type_vocab_size": 2, "pad_token_id": 1, "hidden_act": "relu"},
     ),
+    "distilbert": (
+        transformers.DistilBertConfig,
+        {"vocab_size": parity.VOCABULARY, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 24}
+        | {"max_position_embeddings": 20},
+    ),
 }
-CLASSES = {"mobilebert": "MobileBert", "bert": "Bert", "roberta": "Roberta"}
+CLASSES = {
+    "mobilebert": "MobileBert",
+    "bert": "Bert",
+    "roberta": "Roberta",
+    "distilbert": "DistilBert",
+}
 INPUTS = parity.batch(rows=3)
 LABELS = torch.tensor([2, 0, 1])
 MASKED = torch.where(torch.arange(13) % 3 == 1, INPUTS.input_ids, -100)

@@ -13,7 +13,7 @@ from pocketbert.heads import build
 from pocketbert.model import PRESETS, MobileBertConfig, build_encoder, preset
 from pocketbert.model.measure import measure
 
-NANO = ["mobilebert-nano", "ib-bert-nano", "bert-nano", "roberta-nano"]
+NANO = ["mobilebert-nano", "ib-bert-nano", "bert-nano", "roberta-nano", "distilbert-nano"]
 
 # Encoder parameters, with the pooler where the model has one, and billions of operations at 128 tokens.
 TOTALS = {
@@ -29,6 +29,8 @@ TOTALS = {
     "roberta-base": (124_645_632, 22.35),
     "roberta-large": (355_359_744, 78.9),
     "roberta-nano": (1_630_880, None),
+    "distilbert-base": (66_362_880, 11.17),
+    "distilbert-nano": (997_952, None),
 }
 
 

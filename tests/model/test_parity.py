@@ -38,6 +38,11 @@ MODELS = {
     "bert": (transformers.BertConfig, TINY),
     "bert, tanh gelu": (transformers.BertConfig, TINY | {"hidden_act": "gelu_new"}),
     "roberta": (transformers.RobertaConfig, TINY | {"type_vocab_size": 2, "pad_token_id": 1}),
+    "distilbert": (
+        transformers.DistilBertConfig,
+        {"vocab_size": parity.VOCABULARY, "dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 24}
+        | {"max_position_embeddings": 20},
+    ),
     "roberta, padding id 3": (transformers.RobertaConfig, TINY | {"type_vocab_size": 2, "pad_token_id": 3}),
 }
 
@@ -63,7 +68,8 @@ def test_same_numbers_as_transformers(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mobilebert with pooler", "mobilebert-tiny", "mobilebert-without-opt", "bert", "roberta"]
+    "name",
+    ["mobilebert with pooler", "mobilebert-tiny", "mobilebert-without-opt", "bert", "roberta", "distilbert"],
 )
 def test_every_weight_matters(name: str) -> None:
     """Nudge one weight tensor after the other: the comparison must notice each."""
@@ -105,7 +111,7 @@ def test_saved_here_loads_there(name: str, tmp_path) -> None:
     assert parity.encoder_error(again.eval(), encoder, parity.batch(seed=5)) < parity.TOLERANCE
 
 
-@pytest.mark.parametrize("name", ["mobilebert", "bert", "roberta"])
+@pytest.mark.parametrize("name", ["mobilebert", "bert", "roberta", "distilbert"])
 def test_word_vectors_positions_and_head_mask_in(name: str) -> None:
     theirs = oracle(name)
     encoder = reference(parity.ours(theirs))

@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from pocketbert.errors import ConfigError
-from pocketbert.model import bert, mobilebert, roberta
+from pocketbert.model import bert, distilbert, mobilebert, roberta
 from pocketbert.model.architecture import Architecture, HeadForm, HeadKind, Summary
 from pocketbert.model.bert import BertConfig
 from pocketbert.model.config import Config
+from pocketbert.model.distilbert import DistilBertConfig
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import EncoderOutput
 from pocketbert.model.mobilebert import MobileBertConfig
@@ -23,6 +24,7 @@ __all__ = [
     "Architecture",
     "BertConfig",
     "Config",
+    "DistilBertConfig",
     "Encoder",
     "EncoderOutput",
     "HeadForm",
@@ -40,12 +42,14 @@ ARCHITECTURES: dict[str, Architecture] = {
     "mobilebert": mobilebert.ARCHITECTURE,
     "bert": bert.ARCHITECTURE,
     "roberta": roberta.ARCHITECTURE,
+    "distilbert": distilbert.ARCHITECTURE,
 }
 
 PRESETS: dict[str, Config] = {
     **mobilebert.PRESETS,
     **bert.PRESETS,
     **roberta.PRESETS,
+    **distilbert.PRESETS,
 }
 
 
