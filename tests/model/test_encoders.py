@@ -13,7 +13,10 @@ from pocketbert.heads import build
 from pocketbert.model import PRESETS, MobileBertConfig, build_encoder, preset
 from pocketbert.model.measure import measure
 
-NANO = ["mobilebert-nano", "ib-bert-nano", "bert-nano", "roberta-nano", "distilbert-nano"]
+NANO = ["mobilebert-nano", "ib-bert-nano", "bert-nano", "roberta-nano", "distilbert-nano", "albert-nano"]
+OWN_WEIGHTS = [
+    name for name in NANO if name != "albert-nano"
+]  # a block each; for shared ones see test_albert.py
 
 # Encoder parameters, with the pooler where the model has one, and billions of operations at 128 tokens.
 TOTALS = {
@@ -31,6 +34,9 @@ TOTALS = {
     "roberta-nano": (1_630_880, None),
     "distilbert-base": (66_362_880, 11.17),
     "distilbert-nano": (997_952, None),
+    "albert-base": (11_683_584, 22.35),
+    "albert-large": (17_683_968, 78.9),
+    "albert-nano": (492_256, None),
 }
 
 
@@ -141,7 +147,9 @@ def test_gradient_checkpointing_gives_the_same_gradients(encoder) -> None:
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(plain, gradients(), strict=True))
 
 
-def test_masking_a_head_equals_pruning_it(encoder) -> None:
+@pytest.mark.parametrize("name", OWN_WEIGHTS)
+def test_masking_a_head_equals_pruning_it(name) -> None:
+    encoder = parity.redraw(build_encoder(name))
     inputs = parity.batch()
     mask = torch.ones(2, 4)
     mask[0, 1] = mask[1, 0] = mask[1, 3] = 0
@@ -164,7 +172,9 @@ def test_masking_a_head_equals_pruning_it(encoder) -> None:
         assert parity.error(again.last, encoder(**inputs.arguments()).last) < parity.TOLERANCE
 
 
-def test_pruning_says_what_is_allowed(encoder) -> None:
+@pytest.mark.parametrize("name", OWN_WEIGHTS)
+def test_pruning_says_what_is_allowed(name) -> None:
+    encoder = build_encoder(name)
     with pytest.raises(InputError, match="at least one"):
         encoder.prune_heads({0: [0, 1, 2, 3]})
     with pytest.raises(InputError, match="blocks 0 to 1"):

@@ -43,6 +43,15 @@ MODELS = {
         {"vocab_size": parity.VOCABULARY, "dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 24}
         | {"max_position_embeddings": 20},
     ),
+    "albert": (transformers.AlbertConfig, TINY | {"embedding_size": 12}),
+    "albert, two groups": (
+        transformers.AlbertConfig,
+        TINY | {"embedding_size": 12, "num_hidden_layers": 5, "num_hidden_groups": 2},
+    ),
+    "albert, three blocks a group": (
+        transformers.AlbertConfig,
+        TINY | {"embedding_size": 12, "num_hidden_groups": 2, "inner_group_num": 3},
+    ),
     "roberta, padding id 3": (transformers.RobertaConfig, TINY | {"type_vocab_size": 2, "pad_token_id": 3}),
 }
 
@@ -69,7 +78,15 @@ def test_same_numbers_as_transformers(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["mobilebert with pooler", "mobilebert-tiny", "mobilebert-without-opt", "bert", "roberta", "distilbert"],
+    [
+        "mobilebert with pooler",
+        "mobilebert-tiny",
+        "mobilebert-without-opt",
+        "bert",
+        "roberta",
+        "distilbert",
+        "albert, three blocks a group",
+    ],
 )
 def test_every_weight_matters(name: str) -> None:
     """Nudge one weight tensor after the other: the comparison must notice each."""
@@ -111,7 +128,7 @@ def test_saved_here_loads_there(name: str, tmp_path) -> None:
     assert parity.encoder_error(again.eval(), encoder, parity.batch(seed=5)) < parity.TOLERANCE
 
 
-@pytest.mark.parametrize("name", ["mobilebert", "bert", "roberta", "distilbert"])
+@pytest.mark.parametrize("name", ["mobilebert", "bert", "roberta", "distilbert", "albert"])
 def test_word_vectors_positions_and_head_mask_in(name: str) -> None:
     theirs = oracle(name)
     encoder = reference(parity.ours(theirs))

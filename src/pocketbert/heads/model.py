@@ -12,6 +12,7 @@ from pocketbert.errors import InputError
 from pocketbert.heads.classify import ChoiceHead, ClassificationHead, Problem
 from pocketbert.heads.masked_lm import MaskedLMHead
 from pocketbert.heads.next_sentence import NextSentenceHead, PreTrainingHead
+from pocketbert.heads.sentence_order import OrderPreTrainingHead, SentenceOrderHead
 from pocketbert.heads.span import SpanHead
 from pocketbert.heads.tags import TagHead
 from pocketbert.model import Config, Encoder, HeadKind, architecture, build_encoder, preset
@@ -142,4 +143,8 @@ def _head(config: Config, kind: HeadKind, labels: tuple[str, ...], problem: Prob
         config.layer_norm_eps,
         narrow=form.narrow,
     )
-    return masked_lm if kind == "masked-lm" else PreTrainingHead(masked_lm, NextSentenceHead(width))
+    if kind == "masked-lm":
+        return masked_lm
+    if form.sentences == "order":
+        return OrderPreTrainingHead(masked_lm, SentenceOrderHead(width, dropout=dropout))
+    return PreTrainingHead(masked_lm, NextSentenceHead(width))

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from pocketbert.errors import ConfigError
-from pocketbert.model import bert, distilbert, mobilebert, roberta
+from pocketbert.model import albert, bert, distilbert, mobilebert, roberta
+from pocketbert.model.albert import AlbertConfig
 from pocketbert.model.architecture import Architecture, HeadForm, HeadKind, Summary
 from pocketbert.model.bert import BertConfig
 from pocketbert.model.config import Config
@@ -21,6 +22,7 @@ from pocketbert.model.roberta import RobertaConfig
 __all__ = [
     "ARCHITECTURES",
     "PRESETS",
+    "AlbertConfig",
     "Architecture",
     "BertConfig",
     "Config",
@@ -43,6 +45,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "bert": bert.ARCHITECTURE,
     "roberta": roberta.ARCHITECTURE,
     "distilbert": distilbert.ARCHITECTURE,
+    "albert": albert.ARCHITECTURE,
 }
 
 PRESETS: dict[str, Config] = {
@@ -50,6 +53,7 @@ PRESETS: dict[str, Config] = {
     **bert.PRESETS,
     **roberta.PRESETS,
     **distilbert.PRESETS,
+    **albert.PRESETS,
 }
 
 
