@@ -26,6 +26,8 @@ TOTALS = {
     "ib-bert-large": (294_467_840, 75.7),
     "bert-base": (109_482_240, 22.35),
     "bert-large": (335_141_888, 78.9),
+    "tinybert-4": (14_350_248, 1.24),
+    "tinybert-6": (66_955_008, 11.17),
     "mobilebert-nano": (504_768, None),
     "ib-bert-nano": (558_624, None),
     "bert-nano": (999_072, None),

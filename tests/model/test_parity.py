@@ -37,6 +37,10 @@ MODELS = {
     "mobilebert, no trigram": (transformers.MobileBertConfig, MOBILE | {"trigram_input": False}),
     "bert": (transformers.BertConfig, TINY),
     "bert, tanh gelu": (transformers.BertConfig, TINY | {"hidden_act": "gelu_new"}),
+    "tinybert, an odd head size": (
+        transformers.BertConfig,
+        TINY | {"hidden_size": 39, "num_attention_heads": 13, "num_hidden_layers": 2},
+    ),
     "roberta": (transformers.RobertaConfig, TINY | {"type_vocab_size": 2, "pad_token_id": 1}),
     "distilbert": (
         transformers.DistilBertConfig,

@@ -131,6 +131,9 @@ PRESETS = {
     "bert-large": BertConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
     ),
+    # TinyBERT (arXiv 1909.10351) is how they are trained; their shape is BERT's.
+    "tinybert-4": BertConfig(hidden_size=312, num_hidden_layers=4, intermediate_size=1200),
+    "tinybert-6": BertConfig(num_hidden_layers=6),
     "bert-nano": BertConfig(
         hidden_size=32,
         num_hidden_layers=2,
