@@ -271,6 +271,14 @@ def _reduce(kind: str) -> Lowering:
     return lowering
 
 
+def _cumulative_sum(scope: Scope, value: Node, axis: int) -> str:
+    return scope("CumSum", value, scope.graph.constant(axis, np.int64))
+
+
+def _differs(scope: Scope, value: Node, other: Any) -> str:
+    return scope("Not", _compare("Equal")(scope, value, other))
+
+
 def _item(scope: Scope, values: Node, index: int) -> Any:
     return scope.values[values][index]
 
@@ -290,6 +298,7 @@ TABLE: dict[Any, Lowering] = {
     aten.cat.default: _cat,
     aten.clamp.default: _clamp,
     aten.contiguous.default: _first,
+    aten.cumsum.default: _cumulative_sum,
     aten.div.Tensor: _plain("Div"),
     aten.dropout.default: _first,
     aten.embedding.default: _embedding,
@@ -303,6 +312,7 @@ TABLE: dict[Any, Lowering] = {
     aten.masked_fill.Scalar: _masked_fill,
     aten.matmul.default: _plain("MatMul"),
     aten.mul.Tensor: _plain("Mul"),
+    aten.ne.Scalar: _differs,
     aten.new_zeros.default: _full(0.0),
     aten.relu.default: _plain("Relu"),
     aten.relu6.default: lambda scope, value: _clamp(scope, value, 0.0, 6.0),

@@ -13,6 +13,12 @@ from pocketbert.heads.next_sentence import (
     PreTrainingOutput,
 )
 from pocketbert.heads.pooling import Pooling, PoolingHead, SentenceOutput, pool
+from pocketbert.heads.sentence_order import (
+    OrderPreTrainingHead,
+    OrderPreTrainingOutput,
+    SentenceOrderHead,
+    SentenceOrderOutput,
+)
 from pocketbert.heads.span import SpanHead, SpanOutput
 from pocketbert.heads.tags import TagHead, TagOutput
 
@@ -26,11 +32,15 @@ __all__ = [
     "Model",
     "NextSentenceHead",
     "NextSentenceOutput",
+    "OrderPreTrainingHead",
+    "OrderPreTrainingOutput",
     "Pooling",
     "PoolingHead",
     "PreTrainingHead",
     "PreTrainingOutput",
     "Problem",
+    "SentenceOrderHead",
+    "SentenceOrderOutput",
     "SentenceOutput",
     "SpanHead",
     "SpanOutput",

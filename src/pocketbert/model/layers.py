@@ -188,5 +188,5 @@ def initialise(module: nn.Module, deviation: float) -> None:
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Embedding):
             nn.init.trunc_normal_(part.weight, std=deviation, a=-2 * deviation, b=2 * deviation)
-        if isinstance(part, nn.Linear):
+        if isinstance(part, nn.Linear) and part.bias is not None:
             nn.init.zeros_(part.bias)

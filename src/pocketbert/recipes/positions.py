@@ -21,6 +21,7 @@ from pocketbert import hub
 from pocketbert.errors import InputError
 from pocketbert.heads import load, save
 from pocketbert.model import Encoder
+from pocketbert.model.config import TableConfig
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
@@ -50,7 +51,10 @@ class Stretched(nn.Module):
 
     def __init__(self, encoder: Encoder, positions: int) -> None:
         super().__init__()
-        known = encoder.config.max_position_embeddings
+        config = encoder.config
+        if not isinstance(config, TableConfig):
+            raise InputError(f"a {config.model_type} encoder has no table of positions: it reads any length")
+        known = config.max_position_embeddings
         if positions <= known:
             raise InputError(
                 f"positions is {positions}, but the table has {known} rows already; ask for more"
@@ -62,7 +66,8 @@ class Stretched(nn.Module):
         half = known // 2
         again = [half + number % (known - half) for number in range(positions - known)]
         self.rows = nn.Parameter(table[again].clone())
-        self.known = known
+        self.first = config.first_position
+        self.longest = config.longest
 
     def train(self, mode: bool = True) -> Stretched:
         """The encoder stays as it is, without dropout: it is the measure of the rows."""
@@ -80,7 +85,7 @@ class Stretched(nn.Module):
         the known table, too, differ there.
         """
         places = torch.arange(ids.shape[1])
-        shifted = places + shifts[:, None] * (places > 0)  # [CLS] stays where it always is
+        shifted = self.first + places + shifts[:, None] * (places > 0)  # [CLS] stays where it always is
         table = {"embeddings.position.weight": self.table()}
         options = {"position_ids": shifted, "feature_maps": True}
         with torch.no_grad():
@@ -100,9 +105,9 @@ def run(settings: Settings) -> None:
     encoder = load(source, head="none").eval()
     tokenizer = Tokenizer.load(source)
     model = Stretched(encoder, settings.positions)
-    length = min(settings.max_seq_length, model.known)
+    length = min(settings.max_seq_length, model.longest)
     texts = _texts(settings.train_file, tokenizer, length)
-    most = settings.positions - length
+    most = settings.positions - model.first - length
 
     def collate(batch: list[list[int]]) -> tuple[Tensor, Tensor]:
         return torch.tensor(batch), torch.randint(1, most + 1, (len(batch),))
@@ -126,7 +131,7 @@ def run(settings: Settings) -> None:
     encoder.embeddings.position = nn.Embedding(settings.positions, table.shape[1], _weight=table)
     encoder.config = replace(encoder.config, max_position_embeddings=settings.positions)
     save(encoder, settings.output_dir)
-    tokenizer.save(settings.output_dir, model_max_length=settings.positions)
+    tokenizer.save(settings.output_dir, model_max_length=encoder.config.longest)
 
 
 def _texts(files: tuple[Path, ...], tokenizer: Tokenizer, length: int) -> list[list[int]]:

@@ -74,7 +74,7 @@ def run(settings: Settings) -> dict[str, float]:
     source = hub.resolve(settings.model).folder
     tokenizer = Tokenizer.load(source)
     model: Model = load(source, head="question-answering")
-    window = min(settings.max_seq_length, model.config.max_position_embeddings)
+    window = model.config.at_most(settings.max_seq_length)
     questions, held_out = _questions(settings)
     shared = settings.doc_stride
     features = featurise(questions, tokenizer, max_length=window, overlap=shared, train=True, on_long="skip")
@@ -119,7 +119,7 @@ def run(settings: Settings) -> dict[str, float]:
     )
     folder = settings.output_dir
     save(model, folder)
-    tokenizer.save(folder, model_max_length=model.config.max_position_embeddings)
+    tokenizer.save(folder, model_max_length=model.config.longest)
     fitted.save(folder)
     checkpoint.write_json(folder / "scores.json", dict(result.scores))
     write_card(folder, task="question-answering", settings=settings, scores=result.scores)
