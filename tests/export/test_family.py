@@ -13,7 +13,7 @@ from pocketbert.export import export_onnx, fold
 from pocketbert.heads import build
 from pocketbert.model import ARCHITECTURES, preset
 
-RELATIVES = ["roberta", "distilbert", "albert"]
+RELATIVES = ["roberta", "distilbert", "albert", "xlnet"]
 SHAPES = [(1, 1), (1, 2), (4, 13), (2, 40)]
 CASES = [(family, head) for family in RELATIVES for head in (None, *ARCHITECTURES[family].heads)]
 OUTPUTS = {
