@@ -30,6 +30,18 @@ def test_info_puts_models_side_by_side(capsys) -> None:
     assert len({len(line) for line in lines}) == 1, "columns line up"
 
 
+def test_info_shows_relatives(capsys) -> None:
+    assert main(["info", "albert-base", "xlnet-base", "--json"]) == 0
+    shared, relative = json.loads(capsys.readouterr().out)
+    assert shared["parameters"] == shared["embeddings"] + shared["blocks"][0] + shared["pooler"]
+    assert shared["blocks"][1:] == [0] * 11
+    assert relative["positions"] is None
+    assert main(["info", "xlnet-nano", "roberta-nano", "--names"]) == 0
+    printed = capsys.readouterr().out
+    assert "blocks.1.attention.distance.weight  layer.1.rel_attn.r  32 x 32" in printed
+    assert [line.split()[1:] for line in printed.splitlines() if line.startswith("positions")] == [["any", "128"]]
+
+
 def test_info_reads_a_folder_and_lists_its_names(tmp_path, capsys) -> None:
     model = build("mobilebert-nano", "question-answering")
     save(model, tmp_path)

@@ -10,10 +10,12 @@ import torch
 
 import parity
 from pocketbert.export import export_onnx, fold
-from pocketbert.heads import build
+from pocketbert.export.onnx import write_onnx
+from pocketbert.export.quantise import quantise
+from pocketbert.heads import build, load, save
 from pocketbert.model import ARCHITECTURES, preset
 
-RELATIVES = ["roberta", "distilbert", "albert"]
+RELATIVES = ["roberta", "distilbert", "albert", "xlnet"]
 SHAPES = [(1, 1), (1, 2), (4, 13), (2, 40)]
 CASES = [(family, head) for family in RELATIVES for head in (None, *ARCHITECTURES[family].heads)]
 OUTPUTS = {
@@ -62,6 +64,27 @@ def test_onnxruntime_gives_what_torch_gives(family, head, tmp_path) -> None:
     path = tmp_path / "model.onnx"
     export_onnx(fold(model) if head == "tags" else model, path)
     assert worst_error(model, path, head) < 1e-4
+
+
+@pytest.mark.parametrize("family", RELATIVES)
+def test_a_folder_with_nothing_but_an_export_is_read_back(family, tmp_path) -> None:
+    """In eight bits, so that weights under a wrong name would show: they would have stayed in fp32."""
+    config = replace(config_of(family), hidden_size=64, intermediate_size=96, pruned_heads=())
+    model = parity.redraw(build(config, "question-answering"))
+    save(model, tmp_path / "saved")
+    proto = quantise(model)
+    write_onnx(proto, tmp_path / "exported" / "onnx" / "model_quantized.onnx")
+    (tmp_path / "exported" / "config.json").write_bytes((tmp_path / "saved" / "config.json").read_bytes())
+    inputs = parity.batch()
+    with torch.no_grad():
+        expected = model(**inputs.arguments()).start_logits
+        given = load(tmp_path / "exported").eval()(**inputs.arguments()).start_logits
+    mask = inputs.attention_mask
+    assert 1e-4 < parity.error(parity.real(expected, mask), parity.real(given, mask)) < 0.1
+    large = [
+        item for item in proto.graph.initializer if item.data_type == 1 and len(item.raw_data) > 4 * 64 * 64
+    ]
+    assert [item.name for item in large] == []
 
 
 @pytest.mark.parametrize("family", RELATIVES)

@@ -38,6 +38,10 @@ FAMILIES = {
         transformers.AlbertConfig,
         TINY | {"embedding_size": 12, "num_hidden_layers": 3, "num_hidden_groups": 2, "inner_group_num": 2},
     ),
+    "xlnet": (
+        transformers.XLNetConfig,
+        {"vocab_size": parity.VOCABULARY, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 24},
+    ),
 }
 CLASSES = {
     "mobilebert": "MobileBert",
@@ -45,6 +49,7 @@ CLASSES = {
     "roberta": "Roberta",
     "distilbert": "DistilBert",
     "albert": "Albert",
+    "xlnet": "XLNet",
 }
 INPUTS = parity.batch(rows=3)
 LABELS = torch.tensor([2, 0, 1])
@@ -95,13 +100,19 @@ HEADS = {
 }
 
 
-PAIRS = [
-    (family, head)
-    for family, name in CLASSES.items()
-    for head in HEADS
-    if hasattr(transformers, name + HEADS[head][0])
-    and head != ("pretraining" if family == "albert" else "order pretraining")
-]
+HEADS["simple question-answering"] = ("ForQuestionAnsweringSimple", *HEADS["question-answering"][1:])
+HEADS["permutation-lm"] = ("LMHeadModel", *HEADS["masked-lm"][1:])
+ALL = ["classification", "multi", "regression", "tags"]
+BERT = [*ALL, "question-answering", "masked-lm"]
+HEADS_OF = {
+    "mobilebert": [*BERT, "next-sentence", "pretraining"],
+    "bert": [*BERT, "next-sentence", "pretraining"],
+    "roberta": BERT,
+    "distilbert": BERT,
+    "albert": [*BERT, "order pretraining"],
+    "xlnet": [*ALL, "simple question-answering", "permutation-lm"],
+}
+PAIRS = [(family, head) for family, heads in HEADS_OF.items() for head in heads]
 
 
 def oracle(family: str, head: str) -> transformers.PreTrainedModel:
@@ -114,21 +125,27 @@ def oracle(family: str, head: str) -> transformers.PreTrainedModel:
     return parity.redraw(model)
 
 
+def inputs_for(theirs) -> parity.Batch:
+    """XLNet reads the last token where the others read the first, so its padding stands on the left."""
+    return INPUTS.left_padded() if theirs.config.model_type == "xlnet" else INPUTS
+
+
 def compare(theirs, model, head: str) -> float:
     _, their_labels, our_labels, _, names = HEADS[head]
-    full = replace(INPUTS, attention_mask=torch.ones_like(INPUTS.attention_mask))
+    inputs = inputs_for(theirs)
+    full = replace(inputs, attention_mask=torch.ones_like(inputs.attention_mask))
     with torch.no_grad():
         expected = theirs(**full.for_model(theirs), **their_labels)
         given = model(**full.arguments(), **(our_labels or their_labels))
         errors = [parity.error(expected.loss, given.loss)]
-        expected, given = theirs(**INPUTS.for_model(theirs)), model(**INPUTS.arguments())
+        expected, given = theirs(**inputs.for_model(theirs)), model(**inputs.arguments())
     for pair in names:
         there, _, here = pair.partition(":")
         first, second = getattr(expected, there), getattr(given, here or there)
-        if first.shape[:2] == INPUTS.input_ids.shape:  # what stands at padding is nobody's business
+        if first.shape[:2] == inputs.input_ids.shape:  # what stands at padding is nobody's business
             first, second = (
-                parity.real(first, INPUTS.attention_mask),
-                parity.real(second, INPUTS.attention_mask),
+                parity.real(first, inputs.attention_mask),
+                parity.real(second, inputs.attention_mask),
             )
         errors.append(parity.error(first, second))
     return max(errors)
@@ -172,7 +189,8 @@ def test_choice_between_texts(family: str, tmp_path) -> None:
             FAMILIES[family][0](**FAMILIES[family][1]), attn_implementation="eager"
         )
     )
-    inputs = {name: value.view(1, 3, 13).repeat(2, 1, 1) for name, value in INPUTS.arguments().items()}
+    rows = inputs_for(theirs).arguments()
+    inputs = {name: value.view(1, 3, 13).repeat(2, 1, 1) for name, value in rows.items()}
     inputs["input_ids"][1] = inputs["input_ids"][1].flip(0)
     labels = torch.tensor([2, 1])
     model = reference(parity.ours(theirs))

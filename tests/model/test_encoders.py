@@ -13,7 +13,15 @@ from pocketbert.heads import build
 from pocketbert.model import PRESETS, MobileBertConfig, build_encoder, preset
 from pocketbert.model.measure import measure
 
-NANO = ["mobilebert-nano", "ib-bert-nano", "bert-nano", "roberta-nano", "distilbert-nano", "albert-nano"]
+NANO = [
+    "mobilebert-nano",
+    "ib-bert-nano",
+    "bert-nano",
+    "roberta-nano",
+    "distilbert-nano",
+    "albert-nano",
+    "xlnet-nano",
+]
 OWN_WEIGHTS = [
     name for name in NANO if name != "albert-nano"
 ]  # a block each; for shared ones see test_albert.py
@@ -39,6 +47,9 @@ TOTALS = {
     "albert-base": (11_683_584, 22.35),
     "albert-large": (17_683_968, 78.9),
     "albert-nano": (492_256, None),
+    "xlnet-base": (116_718_336, 26.58),
+    "xlnet-large": (360_268_800, 93.4),
+    "xlnet-nano": (1_043_232, None),
 }
 
 
@@ -142,7 +153,7 @@ def test_gradient_checkpointing_gives_the_same_gradients(encoder) -> None:
     def gradients() -> list[torch.Tensor]:
         encoder.zero_grad()
         encoder(**inputs.arguments()).last.square().mean().backward()
-        return [p.grad.clone() for name, p in encoder.named_parameters() if not name.startswith("pooler")]
+        return [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]
 
     plain = gradients()
     encoder.gradient_checkpointing = True
@@ -188,7 +199,7 @@ def test_pruning_says_what_is_allowed(name) -> None:
 @pytest.mark.parametrize("name", NANO)
 @pytest.mark.parametrize("change", [8, -9_000])
 def test_the_vocabulary_grows_and_shrinks(name, change) -> None:
-    model = parity.redraw(build(name, "masked-lm"))
+    model = parity.redraw(build(name, "permutation-lm" if name == "xlnet-nano" else "masked-lm"))
     size = model.config.vocab_size + change
     ids = torch.tensor([[101, 2000, 7592, 102]])
     with torch.no_grad():
@@ -221,6 +232,9 @@ def test_bad_input_says_what_is_allowed(encoder) -> None:
         },
         r"head_mask must have the shape \(4,\)": {"input_ids": ids, "head_mask": torch.ones(3)},
     }.items():
+        if encoder.config.longest is None and "windows" in message:
+            encoder(**arguments)  # any length will do
+            continue
         with pytest.raises(InputError, match=message):
             encoder(**arguments)
 

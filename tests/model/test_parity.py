@@ -56,6 +56,10 @@ MODELS = {
         transformers.AlbertConfig,
         TINY | {"embedding_size": 12, "num_hidden_groups": 2, "inner_group_num": 3},
     ),
+    "xlnet": (
+        transformers.XLNetConfig,
+        {"vocab_size": parity.VOCABULARY, "d_model": 32, "n_layer": 3, "n_head": 4, "d_inner": 24},
+    ),
     "roberta, padding id 3": (transformers.RobertaConfig, TINY | {"type_vocab_size": 2, "pad_token_id": 3}),
 }
 

@@ -36,6 +36,10 @@ def test_padding_may_stand_anywhere_in_a_row() -> None:
     mask = (ids != ONE).long()
     inputs = parity.Batch(ids, mask, torch.zeros_like(ids))
     assert parity.encoder_error(theirs, encoder, inputs) < parity.TOLERANCE
+    unmasked = replace(
+        inputs, attention_mask=torch.ones_like(mask)
+    )  # padding that is read has a position of its own
+    assert parity.encoder_error(theirs, encoder, unmasked) < parity.TOLERANCE
     with torch.no_grad():
         last = encoder(ids, mask).last
         for row in range(3):

@@ -12,6 +12,7 @@ from pocketbert.heads.next_sentence import (
     PreTrainingHead,
     PreTrainingOutput,
 )
+from pocketbert.heads.permutation_lm import PermutationLMHead, PermutationLMOutput
 from pocketbert.heads.pooling import Pooling, PoolingHead, SentenceOutput, pool
 from pocketbert.heads.sentence_order import (
     OrderPreTrainingHead,
@@ -34,6 +35,8 @@ __all__ = [
     "NextSentenceOutput",
     "OrderPreTrainingHead",
     "OrderPreTrainingOutput",
+    "PermutationLMHead",
+    "PermutationLMOutput",
     "Pooling",
     "PoolingHead",
     "PreTrainingHead",

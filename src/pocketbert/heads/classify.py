@@ -107,6 +107,6 @@ def pooled_of(output: EncoderOutput) -> Tensor:
 def last_real(output: EncoderOutput) -> Tensor:
     """The feature map of the last token that is not padding, on whichever side the padding stands."""
     last, mask = output.last, output.mask
-    places = torch.arange(mask.shape[1], device=mask.device) * (mask != 0)  # (B, S)
+    places = torch.arange(mask.shape[1], device=mask.device) * (mask != 0).to(torch.long)  # (B, S)
     place = places.amax(dim=1).view(-1, 1, 1).expand(-1, 1, last.shape[2])  # (B, 1, W)
     return last.gather(1, place).squeeze(1)

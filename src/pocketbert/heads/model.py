@@ -12,6 +12,7 @@ from pocketbert.errors import InputError
 from pocketbert.heads.classify import ChoiceHead, ClassificationHead, Problem
 from pocketbert.heads.masked_lm import MaskedLMHead
 from pocketbert.heads.next_sentence import NextSentenceHead, PreTrainingHead
+from pocketbert.heads.permutation_lm import PermutationLMHead
 from pocketbert.heads.sentence_order import OrderPreTrainingHead, SentenceOrderHead
 from pocketbert.heads.span import SpanHead
 from pocketbert.heads.tags import TagHead
@@ -135,6 +136,8 @@ def _head(config: Config, kind: HeadKind, labels: tuple[str, ...], problem: Prob
         return SpanHead(width, dropout=dropout)
     if kind == "next-sentence":
         return NextSentenceHead(width)
+    if kind == "permutation-lm":
+        return PermutationLMHead(config.vocab_size)
     masked_lm = MaskedLMHead(
         width,
         getattr(config, "embedding_size", width),

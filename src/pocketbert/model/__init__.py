@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from pocketbert.errors import ConfigError
-from pocketbert.model import albert, bert, distilbert, mobilebert, roberta
+from pocketbert.model import albert, bert, distilbert, mobilebert, roberta, xlnet
 from pocketbert.model.albert import AlbertConfig
 from pocketbert.model.architecture import Architecture, HeadForm, HeadKind, Summary
 from pocketbert.model.bert import BertConfig
@@ -18,6 +18,7 @@ from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import EncoderOutput
 from pocketbert.model.mobilebert import MobileBertConfig
 from pocketbert.model.roberta import RobertaConfig
+from pocketbert.model.xlnet import XLNetConfig, XLNetOutput
 
 __all__ = [
     "ARCHITECTURES",
@@ -34,6 +35,8 @@ __all__ = [
     "MobileBertConfig",
     "RobertaConfig",
     "Summary",
+    "XLNetConfig",
+    "XLNetOutput",
     "architecture",
     "build_encoder",
     "preset",
@@ -46,6 +49,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "roberta": roberta.ARCHITECTURE,
     "distilbert": distilbert.ARCHITECTURE,
     "albert": albert.ARCHITECTURE,
+    "xlnet": xlnet.ARCHITECTURE,
 }
 
 PRESETS: dict[str, Config] = {
@@ -54,6 +58,7 @@ PRESETS: dict[str, Config] = {
     **roberta.PRESETS,
     **distilbert.PRESETS,
     **albert.PRESETS,
+    **xlnet.PRESETS,
 }
 
 

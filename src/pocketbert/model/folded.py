@@ -33,7 +33,9 @@ def unfolded(encoder: Encoder, folded: Mapping[str, Tensor]) -> dict[str, Tensor
     norms = {name for name, part in encoder.named_modules() if isinstance(part, NoNorm)}
     for name, value in encoder.named_parameters():  # which names shared weights once
         layer, _, kind = name.rpartition(".")
-        if name not in found and (kind == "bias" or layer in norms) and not name.startswith("pooler."):
+        # No exported graph guesses words, so XLNet's query, with which guesses start, is in none.
+        lost = kind == "bias" or layer in norms or name == "embeddings.query"
+        if name not in found and lost and not name.startswith("pooler."):
             found[name] = torch.ones_like(value) if kind == "weight" else torch.zeros_like(value)
     return found
 

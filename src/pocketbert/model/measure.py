@@ -11,6 +11,7 @@ from torch import nn
 
 from pocketbert.model import Config, Encoder, build_encoder
 from pocketbert.model.layers import SelfAttention
+from pocketbert.model.relative import RelativeAttention
 
 PARTS = ("attention", "feed-forward", "bottleneck")
 
@@ -110,6 +111,6 @@ def _flops(encoder: Encoder, length: int) -> int:
         for module in part.modules():
             if isinstance(module, nn.Linear):
                 total += 2 * module.in_features * module.out_features * length
-            elif isinstance(module, SelfAttention):
-                total += 4 * length * length * module.head_size * len(module.kept_heads)
+            elif isinstance(module, SelfAttention | RelativeAttention):
+                total += module.pair_flops(length)
     return total

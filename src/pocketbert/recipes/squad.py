@@ -22,6 +22,7 @@ from pocketbert.errors import InputError
 from pocketbert.heads import Model, load, save
 from pocketbert.heads.span import real_logits
 from pocketbert.model.layers import SelfAttention
+from pocketbert.model.relative import RelativeAttention
 from pocketbert.tasks import calibration
 from pocketbert.tasks.squad.answers import answers
 from pocketbert.tasks.squad.features import featurise
@@ -81,7 +82,7 @@ def run(settings: Settings) -> dict[str, float]:
     held_features = featurise(held_out, tokenizer, max_length=window, overlap=shared)
     if settings.attention_dropout is not None:
         for part in model.encoder.modules():
-            if isinstance(part, SelfAttention):
+            if isinstance(part, SelfAttention | RelativeAttention):
                 part.dropout = settings.attention_dropout
     objective = Objective(settings, tokenizer.pad_id)
 

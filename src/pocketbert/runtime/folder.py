@@ -89,7 +89,7 @@ def _read(path: Path, tokenizer: Tokenizer) -> ReaderFolder:
 
 
 def _positions(path: Path) -> int | None:
-    """How many positions a model has; None if config.json does not say."""
+    """How many tokens a model reads at once; None if config.json does not say."""
     if not path.is_file():
         return None
     try:
@@ -104,4 +104,11 @@ def _positions(path: Path) -> int | None:
         raise ConfigError(
             f"{path}: max_position_embeddings is {positions!r}; it must be a whole number from 1 up"
         )
-    return positions
+    if data.get("model_type") != "roberta":
+        return positions
+    padding = data.get("pad_token_id", 1)  # from which RoBERTa's positions count
+    if not isinstance(padding, int) or not 0 <= padding < positions - 1:
+        raise ConfigError(
+            f"{path}: pad_token_id is {padding!r}; it must be a whole number that leaves some of {positions} positions"
+        )
+    return positions - padding - 1
