@@ -19,10 +19,11 @@ steady = settings(derandomize=True, deadline=None)
 
 @dataclass(frozen=True)
 class Strip:
-    """A window by hand: where its tokens stand in the document, and which it owns."""
+    """A window by hand: where its tokens stand in the document, which it owns, and where its null is."""
 
     offsets: Sequence[tuple[int, int] | None]
     best: Sequence[bool]
+    null: int = 0
 
 
 def brute(start: np.ndarray, end: np.ndarray, length: int) -> list[tuple[float, int, int]]:

@@ -79,7 +79,7 @@ def test_a_document_that_fits_is_the_pair(uncased):
 
 def test_an_empty_document_is_one_window_without_a_token(tiny):
     (window,) = windows("cat", "", tiny)
-    assert window == Window((2, 7, 3, 3), (1,) * 4, (0, 0, 0, 1), (None,) * 4, (False,) * 4, 0, -1)
+    assert window == Window((2, 7, 3, 3), (1,) * 4, (0, 0, 0, 1), (None,) * 4, (False,) * 4, 0, -1, 3)
     assert window.document_start == 3
 
 

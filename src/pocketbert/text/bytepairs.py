@@ -15,6 +15,7 @@ from pocketbert.errors import TokenizerError
 from pocketbert.text.engine import Engine, Offset, add_words, can_be_cut_at_blanks, panics_caught
 from pocketbert.text.layout import ROBERTA, Layout
 from pocketbert.text.vocabulary import Kind, Role, Vocabulary
+from pocketbert.text.words import inside_word
 
 BLANK = "Ġ"
 Pair = tuple[str, str]
@@ -82,6 +83,10 @@ class BytePairs:
         if not all(letter in ALPHABET for letter in word):
             return word
         return bytes(map(ALPHABET.__getitem__, word)).decode("utf-8", "replace").removeprefix(" ")
+
+    def continues(self, _word: str, text: str, start: int) -> bool:
+        """Whether a token that starts there goes on inside a word."""
+        return inside_word(text, start)
 
     def engine(self) -> Engine:
         """Build the engine."""

@@ -42,6 +42,9 @@ class Settings(Protocol):
     def plain(self, word: str) -> str:
         """The letters of a word."""
 
+    def continues(self, word: str, text: str, start: int, /) -> bool:
+        """Whether a token that starts there goes on inside a word of the text."""
+
     def engine(self) -> Engine:
         """Build the engine."""
 
@@ -54,6 +57,8 @@ READERS: dict[str, Callable[[Fields, Fields], Settings]] = {
 }
 # The file that counts in a folder is the first of these that is there.
 FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model")
+PATTERNS = (*FILES, "merges.txt", "tokenizer_config.json")
+"""All files that can belong to a tokenizer."""
 
 
 def read_settings(path: Path) -> Settings:

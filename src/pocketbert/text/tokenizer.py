@@ -227,6 +227,14 @@ class Tokenizer:
         """
         return self._settings.plain(self.token(id))
 
+    def continues(self, id: int, text: str, start: int) -> bool:  # noqa: A002
+        """Whether a token that starts there in a text goes on inside a word.
+
+        >>> Tokenizer.load().continues(2075, "reading", 4)
+        True
+        """
+        return self._settings.continues(self.token(id), text, start)
+
     def frame(self, ids: Iterable[int]) -> list[int]:
         """The ids of one text with the special tokens around them.
 

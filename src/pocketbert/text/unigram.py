@@ -14,6 +14,7 @@ from pocketbert.errors import TokenizerError
 from pocketbert.text.engine import Engine, add_words, can_be_cut_at_blanks, panics_caught
 from pocketbert.text.layout import BERT, Layout
 from pocketbert.text.vocabulary import Kind, Role, Vocabulary
+from pocketbert.text.words import inside_word
 
 BLANK = "▁"
 QUOTES = ("``", "''")
@@ -66,6 +67,10 @@ class Unigram:
     def plain(self, word: str) -> str:
         """The letters of a word, without the blank before them."""
         return word.removeprefix(BLANK)
+
+    def continues(self, _word: str, text: str, start: int) -> bool:
+        """Whether a token that starts there goes on inside a word."""
+        return inside_word(text, start)
 
     def engine(self) -> Engine:
         """Build the engine."""

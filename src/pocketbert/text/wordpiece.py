@@ -53,6 +53,10 @@ class WordPiece:
         """The letters of a word; continuations keep their mark, as they are none by themselves."""
         return word
 
+    def continues(self, word: str, _text: str, _start: int) -> bool:
+        """Whether a token goes on inside a word, as its mark says."""
+        return self.kind(word) == "continuation"
+
     def engine(self) -> Engine:
         """Build the engine."""
         with panics_caught():
