@@ -119,17 +119,14 @@ def _engine(settings: BytePairs) -> Engine:
         return "mark" if len(split.pre_tokenize_str(f"+{character}")) == 1 else "blank"
 
     def cuts(last: str, following: str) -> bool:
-        before, after = sort(last), sort(following)
-        if after == "blank":  # it begins a word, if it does not follow another
-            return before != "blank"
-        # Elsewhere a blank would be put before the second part, if one is put before texts. A mark ends nothing:
-        # it may begin a contraction.
-        return (
-            not settings.blank_first
-            and not vocabulary.added
-            and before in ("letter", "digit")
-            and before != after
-        )
+        before = sort(last)
+        if settings.blank_first:  # only what begins with a space gets none before it
+            return following == " " and before != "blank"
+        after = sort(following)
+        if after == "blank" or vocabulary.added:
+            return after == "blank" != before
+        # A mark ends nothing: it may begin a contraction.
+        return before in ("letter", "digit") and before != after
 
     spaces = {
         position: blanks

@@ -18,6 +18,11 @@ from pocketbert.text.words import inside_word
 
 BLANK = "▁"
 QUOTES = ("``", "''")
+COULD_BE_LOST = (
+    *range(0x3000),
+    *range(0xFE00, 0x10000),
+    *range(0xE0000, 0xE01F0),
+)  # all but scripts of the East
 
 
 def albert_roles() -> dict[Role, str]:
@@ -79,7 +84,7 @@ class Unigram:
 
 
 def _engine(settings: Unigram) -> Engine:
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = settings.vocabulary
     # Words that were added have no score. They are hidden, so that any will do that is not the least.
@@ -97,7 +102,13 @@ def _engine(settings: Unigram) -> Engine:
     if settings.lowercase:
         steps.append(normalizers.Lowercase())
     if settings.characters:
-        steps.append(normalizers.Precompiled(settings.characters))
+        table = normalizers.Precompiled(settings.characters)
+        lost = [character for character in map(chr, COULD_BE_LOST) if not table.normalize_str(character)]
+        if lost:
+            # The table itself moves all offsets when it drops what a text begins with.
+            pattern = "".join(f"\\x{{{ord(character):x}}}" for character in lost)
+            steps.append(normalizers.Replace(Regex(f"[{pattern}]"), ""))
+        steps.append(table)
     normalizer = normalizers.Sequence(steps)
     library.normalizer = normalizer
     library.pre_tokenizer = pre_tokenizers.Sequence(
