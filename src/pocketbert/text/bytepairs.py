@@ -74,7 +74,7 @@ class BytePairs:
             return "special"
         if word.startswith("madeupword"):  # what fills up RoBERTa's table
             return "unused"
-        if len(self.plain(word)) == 1:
+        if len(self.plain(word)) <= 1:
             return "character"
         return "word" if word.startswith(BLANK) else "continuation"
 

@@ -65,7 +65,7 @@ class Unigram:
         """What sort of entry a word of the vocabulary is."""
         if word in self.vocabulary.special:
             return "special"
-        if len(self.plain(word)) == 1:
+        if len(self.plain(word)) <= 1:
             return "character"
         return "word" if word.startswith(BLANK) else "continuation"
 
