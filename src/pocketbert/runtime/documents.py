@@ -63,7 +63,10 @@ class Document:
         return start, end
 
     def _continues(self, token: int) -> bool:
-        return self.tokenizer.continues(int(self.ids[token]), self.text, int(self.starts[token]))
+        start = int(self.starts[token])
+        # Tokens that share a character, as "▁" and the first letter may, cannot be told apart in the text.
+        shared = start < self.ends[token - 1]
+        return bool(shared) or self.tokenizer.continues(int(self.ids[token]), self.text, start)
 
 
 @dataclass(frozen=True)
