@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from transformers import (
+    AddedToken,
     AlbertTokenizer,
     AutoTokenizer,
     BertTokenizer,
@@ -23,7 +24,7 @@ from pocketbert.text.bytepairs import BytePairs
 from pocketbert.text.layout import XLNET
 from pocketbert.text.unigram import Unigram
 from pocketbert.text.wordpiece import WordPiece
-from tiny_tokenizers import write_albert, write_roberta, write_xlnet
+from tiny_tokenizers import spiece_bytes, write_albert, write_roberta, write_xlnet
 
 FRAGMENTS = [
     "the", "Quick", "UNBELIEVABLY", "re-", "pre", "ing", "isn't", "3.14", "$5", "€", "—", "…", "«", "»", " ", " ", " ",
@@ -240,6 +241,41 @@ def test_words_that_were_added(uncased, tmp_path, normalized):
     assert ours.id("[ENTITY]") == 30524
     assert ours.encode("[ENTITY]", special=False).tokens == ("[", "entity", "]")
     assert ours.decode([30524, 30522]) == "covid-19"
+
+
+def test_a_mask_that_takes_in_the_blank_before_it_keeps_doing_so(tmp_path):
+    """For transformers, which looks for it in a text; roberta-base has it."""
+    write_roberta(tmp_path)
+    mask = AddedToken("<mask>", lstrip=True, special=True, normalized=False)
+    theirs = RobertaTokenizer.from_pretrained(tmp_path, mask_token=mask)
+    theirs.save_pretrained(tmp_path / "theirs")
+    Tokenizer.load(tmp_path / "theirs").save(tmp_path / "ours")
+    again = AutoTokenizer.from_pretrained(tmp_path / "ours")
+    text = "The <mask> reads."
+    assert again(text)["input_ids"] == theirs(text)["input_ids"]
+    assert again(text)["input_ids"] != RobertaTokenizer.from_pretrained(tmp_path)(text)["input_ids"]
+
+
+def test_what_transformers_takes_for_granted_is_not_left_to_it(tmp_path):
+    """Its ALBERT has <unk> at 1, its RoBERTa two </s> between texts, whatever the files say."""
+    names = [("<unk>", 0.0, 2), *((word, 0.0, 3) for word in ("<pad>", "[CLS]", "[SEP]", "[MASK]"))]
+    pieces = [
+        *names,
+        *((piece, -2.0 - place, 1) for place, piece in enumerate(("▁", "▁the", "s", "t", "h", "e"))),
+    ]
+    (tmp_path / "spiece.model").write_bytes(spiece_bytes(pieces))
+    ours = Tokenizer.load(tmp_path)
+    ours.save(tmp_path / "ours")
+    same(ours, AutoTokenizer.from_pretrained(tmp_path / "ours"), "thes (x) 中 the", "he x")
+    write_roberta(tmp_path / "bpe")
+    Tokenizer.load(tmp_path / "bpe").save(tmp_path / "bpe")
+    data = json.loads((tmp_path / "bpe" / "tokenizer.json").read_text(encoding="utf-8"))
+    data["post_processor"] = {"type": "BertProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]}
+    (tmp_path / "bpe" / "tokenizer.json").write_text(json.dumps(data))
+    ours = Tokenizer.load(tmp_path / "bpe")
+    ours.save(tmp_path / "framed")
+    theirs = AutoTokenizer.from_pretrained(tmp_path / "framed")
+    assert theirs("the reader", "it's")["input_ids"] == list(ours.encode("the reader", "it's").ids)
 
 
 def test_the_pretrained_weights_come_with_the_embedded_vocabulary(shared, uncased):
