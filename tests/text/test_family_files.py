@@ -118,6 +118,10 @@ def test_malformed_vocabularies(tmp_path):
         load({word: place for place, word in enumerate(word for word in words if "<" not in word)})
     with pytest.raises(TokenizerError, match="lacks 1 of the 256 bytes, 'Ġ' among them"):
         load({"Ġx" if word == "Ġ" else word: place for word, place in words.items()})
+    (tmp_path / "tokenizer_config.json").write_text('{"cls_token": "a"}')
+    with pytest.raises(TokenizerError, match="special token 'a' is the word for a byte"):
+        load(words)
+    (tmp_path / "tokenizer_config.json").unlink()
     with pytest.raises(TokenizerError, match="holds a list"):
         load([1])
     (tmp_path / "merges.txt").rename(tmp_path / "away")

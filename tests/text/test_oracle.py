@@ -189,7 +189,7 @@ def test_words_that_were_added_to_the_others(tmp_path, name, normalized):
     token = type(next(iter(theirs.added_tokens_decoder.values())))
     theirs.add_tokens([token("covid-19", normalized=normalized), token("Foo Bar", normalized=normalized)])
     theirs.add_tokens([token("[ENTITY]", special=True)], special_tokens=True)
-    theirs.add_tokens([token("zyx", single_word=True, normalized=normalized)])
+    theirs.add_tokens([token(word, single_word=True, normalized=normalized) for word in ("zyx", "<name>")])
     theirs.save_pretrained(tmp_path / "theirs")
     ours = Tokenizer.load(tmp_path / "theirs")
     ours.save(tmp_path / "ours")
@@ -199,7 +199,7 @@ def test_words_that_were_added_to_the_others(tmp_path, name, normalized):
         "covid-19s and COVID-19",
         "a foo bar FOO BAR Foo Bar",
         "zyx zyxs Zyx (zyx)",
-        "é covid-19é x",
+        "é covid-19é <name> x",
     ]:
         same(ours, theirs, text)
         same(again, theirs_again, text)

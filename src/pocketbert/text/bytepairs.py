@@ -55,6 +55,12 @@ class BytePairs:
                 f"the vocabulary lacks {len(missing)} of the 256 bytes, {missing[0]!r} among them; "
                 "byte-level BPE needs a word for each, or it would drop what it cannot spell"
             )
+        taken = sorted(ALPHABET.keys() & self.vocabulary.hidden)
+        if taken:
+            raise TokenizerError(
+                f"the special token {taken[0]!r} is the word for a byte, so that texts could not be spelled; "
+                "give it a longer name"
+            )
         for left, right in self.merges:
             absent = [word for word in (left, right, left + right) if word not in ids]
             if absent:

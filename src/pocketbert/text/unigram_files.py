@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,8 @@ from pocketbert.text.unigram import BLANK, QUOTES, Unigram, albert_roles, xlnet_
 from pocketbert.text.vocabulary import AddedWord, Role, Vocabulary
 
 WHAT = "a Unigram tokenizer of ALBERT or XLNet"
-SQUEEZE = {
-    "type": "Replace",
-    "pattern": {"Regex": " {2,}"},
-    "content": " ",
-}  # changes nothing: blanks are split at
+# A step that some files have and that changes nothing, as texts are split at blanks.
+SQUEEZE = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 
 
 def from_tokenizer_json(data: Fields, config: Fields) -> Unigram:
@@ -56,7 +53,7 @@ def from_tokenizer_json(data: Fields, config: Fields) -> Unigram:
     if not 0 <= unknown < len(names):
         raise TokenizerError(f"unk_id is {unknown}; allowed are 0 to {len(names) - 1}")
     roles |= config_roles(config) | {"unk": names[unknown]}
-    entries = _with_symbols_as_special(get(data, "added_tokens", list, default=[]))
+    entries = _with_marked_as_special(get(data, "added_tokens", list, default=[]), words)
     return Unigram(
         vocabulary=read_vocabulary(words, entries, roles),
         scores=tuple(scores),
@@ -150,14 +147,14 @@ def _is_marked(word: str) -> bool:
     return len(word) > 2 and word[0] == "<" and word[-1] == ">"
 
 
-def _with_symbols_as_special(entries: list[Any]) -> list[Any]:
-    """What sentencepiece calls a symbol, XLNet's <eop> too, transformers saves as a plain word."""
-    return [
-        {**entry, "special": True}
-        if isinstance(entry, dict) and isinstance(entry.get("content"), str) and _is_marked(entry["content"])
-        else entry
-        for entry in entries
-    ]
+def _with_marked_as_special(entries: list[Any], words: Container[str]) -> list[Any]:
+    """What sentencepiece calls a symbol, XLNet's <eop> among them, transformers saves as a plain word."""
+
+    def is_special(entry: object) -> bool:
+        word = entry.get("content") if isinstance(entry, dict) else None
+        return isinstance(word, str) and word in words and _is_marked(word)
+
+    return [{**entry, "special": True} if is_special(entry) else entry for entry in entries]
 
 
 def _scored(entries: list[object]) -> tuple[dict[str, int], list[float]]:
