@@ -52,19 +52,21 @@ def _fill(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
         )
     tokenizer = Tokenizer.load(folder)
     # A [MASK] written out in a text is text everywhere else; here it is what the user asks about.
-    pieces = text.split("[MASK]")
+    pieces = text.replace(tokenizer.token(tokenizer.mask_id), "[MASK]").split("[MASK]")
     if len(pieces) < 2:
         raise InputError(
             'the text has no gap: write [MASK] where a word is wanted, as in "The [MASK] barks."'
         )
-    ids = [tokenizer.cls_id]
+    words: list[int] = []
     gaps: list[int] = []
     for number, piece in enumerate(pieces):
         if number:
-            gaps.append(len(ids))
-            ids.append(tokenizer.mask_id)
-        ids += tokenizer.encode(piece, special=False).ids
-    ids.append(tokenizer.sep_id)
+            gaps.append(len(tokenizer.layout.before) + len(words))
+            words.append(tokenizer.mask_id)
+        # The blank before a gap belongs to the word that is wanted.
+        kept = piece if number == len(pieces) - 1 else piece.rstrip()
+        words += tokenizer.encode(kept, special=False).ids
+    ids = tokenizer.frame(words)
     with torch.no_grad():
         logits = filler(torch.tensor([ids]), positions=torch.tensor([gaps])).logits[0]  # (gaps, vocabulary)
     found = logits.softmax(-1).topk(min(top, logits.shape[-1]))

@@ -164,8 +164,9 @@ def _made_up(model: Any, tokenizer: Tokenizer) -> list[Batch]:
     batches: list[Batch] = []
     for length in SAMPLE_LENGTHS:
         length = model.config.at_most(length)
-        ids = torch.randint(0, model.config.vocab_size, (1, length), generator=generator)
-        ids[0, 0], ids[0, -1] = tokenizer.cls_id, tokenizer.sep_id
+        room = length - tokenizer.layout.special_tokens(1)
+        words = torch.randint(0, model.config.vocab_size, (room,), generator=generator)
+        ids = torch.tensor([tokenizer.frame(words.tolist())])
         batch = dict(zip(INPUTS, (ids, torch.ones_like(ids), torch.zeros_like(ids)), strict=True))
         if getattr(model, "kind", None) == "choice":
             batch = {key: value.unsqueeze(1) for key, value in batch.items()}

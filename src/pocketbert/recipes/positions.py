@@ -146,10 +146,9 @@ def _texts(files: tuple[Path, ...], tokenizer: Tokenizer, length: int) -> list[l
             paragraphs = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
         for paragraph in paragraphs:
             stream += tokenizer.encode(paragraph, special=False).ids
-    room = length - 2
+    room = length - tokenizer.layout.special_tokens(1)
     sequences = [
-        [tokenizer.cls_id, *stream[start : start + room], tokenizer.sep_id]
-        for start in range(0, len(stream) - room + 1, room)
+        tokenizer.frame(stream[start : start + room]) for start in range(0, len(stream) - room + 1, room)
     ]
     if not sequences:
         raise InputError(f"the texts have {len(stream)} tokens together; {room} is the least to learn from")

@@ -11,6 +11,7 @@ from pocketbert.errors import CheckpointError, ConfigError, HubError, InputError
 from pocketbert.runtime.manifest import check_manifest
 from pocketbert.runtime.session import FILES, Precision
 from pocketbert.text.calibration import FILE_NAME, Calibration
+from pocketbert.text.loading import PATTERNS
 from pocketbert.text.tokenizer import Tokenizer
 
 EMBEDDED = Path(__file__).parent.parent / "assets" / "reader"
@@ -65,7 +66,7 @@ def _local(name: str, precision: Precision | None, revision: str | None) -> Path
     # Only the files that may be opened, with their external data: many models come in ten precisions.
     wanted = [f"{file}*" for kind, file in FILES.items() if precision in (None, kind)]
     try:
-        return resolve(name, revision=revision, patterns=("*.json", "vocab.txt", *wanted)).folder
+        return resolve(name, revision=revision, patterns=("*.json", *PATTERNS, *wanted)).folder
     except HubError as error:
         if Path(name).is_file():
             raise HubError(
