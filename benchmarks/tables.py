@@ -9,11 +9,12 @@ what the results say is an error.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
 
-from record import circumstance, recorded
+from record import RESULTS, circumstance, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,7 +86,113 @@ def reader() -> str:
     ])  # fmt: skip
 
 
-TABLES = {"footprint": footprint, "reader": reader}
+def latency() -> str:
+    rows = []
+    for key in entries("ask", "latency"):
+        measured = recorded("ask", key)
+        for case, contenders in measured["cases"].items():
+            cells = []
+            for name in ("transformers", "onnxruntime", "pocketbert", "pocketbert-fast"):
+                if name in contenders:
+                    found = contenders[name]
+                    cells.append(f"{found['milliseconds']:,.0f} ms ({found['times_transformers']:.2f}x)")
+                else:
+                    cells.append("")
+            rows.append(f"| {case}, {measured['threads']} | {' | '.join(cells)} |")
+        peaks = [f"{peak:.0f} MB" for peak in measured["peak_megabytes"].values()]
+        rows.append(f"| peak memory, {measured['threads']} | {' | '.join(peaks)} |")
+    where = circumstance("ask", entries("ask", "latency")[0], "machine")
+    return "\n".join([
+        "| case, threads | transformers eager | plain onnxruntime | pocketbert int8 | pocketbert int8-fast |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        *rows,
+        "",
+        f"Medians, in turns, on {where}.",
+    ])  # fmt: skip
+
+
+def trade() -> str:
+    rows = []
+    for key in entries("ask", "trade, "):
+        settings = recorded("ask", key)["settings"]
+        for mode, title in (("always", "made to answer"), ("own threshold", "may be silent")):
+            whole, fast = settings[f"{mode}: all"], settings[f"{mode}: least 3, miss 0.2"]
+            for kind in whole:
+                if kind == "unanswerable" and mode == "always":
+                    continue
+                rows.append(
+                    f"| {key.removeprefix('trade, ')} | {kind}, {title} | {whole[kind]['questions']:,} | "
+                    f"{whole[kind]['f1']:.1f} | {fast[kind]['f1']:.1f} | {fast[kind]['read']:.0f} % |"
+                )
+    return "\n".join([
+        "| documents | questions | | F1, every window | F1, fast | windows read |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+        *rows,
+    ])  # fmt: skip
+
+
+def start() -> str:
+    measured = recorded("ask", "start")
+    rows = [
+        f"| {name} | {row['wall']:.0f} ms | {row['processor']:.0f} ms |"
+        for name, row in measured["milliseconds"].items()
+    ]
+    return "\n".join([
+        "| stage | wall | processor |",
+        "| --- | ---: | ---: |",
+        *rows,
+        f"| `pocketbert ask`, the whole command | {measured['pocketbert ask, wall']:.0f} ms | |",
+    ])  # fmt: skip
+
+
+def memory() -> str:
+    rows = [
+        f"| {int(name.split()[0]):,} words | {row['windows']:,} | {row['peak_megabytes']:.0f} MB |"
+        for name, row in recorded("ask", "memory").items()
+    ]
+    return "\n".join(["| document | windows read | peak |", "| --- | ---: | ---: |", *rows])
+
+
+def variants() -> str:
+    measured = recorded("variants", "milliseconds at 1x128")
+    names = list(dict.fromkeys(name.rsplit(", ", 1)[0] for name in measured))
+    rows = []
+    for name in names:
+        norm, activation = name.split(" & ")
+        plain, folded = measured[f"{name}, as it is"], measured[f"{name}, folded"]
+        label = f"{NORMS[norm]} & {activation.upper() if activation == 'gelu' else 'ReLU'}"
+        rows.append(f"| {label} | {PHONE[norm, activation]} ms | {plain:.1f} ms | {folded:.1f} ms |")
+    return "\n".join([
+        "| | the paper's phone | onnxruntime here | here, folded |",
+        "| --- | ---: | ---: | ---: |",
+        *rows,
+    ])  # fmt: skip
+
+
+def entries(name: str, prefix: str) -> list[str]:
+    """The keys of results/NAME.json that begin so."""
+    document = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return [key for key in document if key.startswith(prefix)]
+
+
+NORMS = {"layer_norm": "LayerNorm", "no_norm": "NoNorm"}
+PHONE = {
+    ("layer_norm", "gelu"): 192,
+    ("layer_norm", "relu"): 167,
+    ("no_norm", "gelu"): 138,
+    ("no_norm", "relu"): 113,
+}
+"""Table 7 of the MobileBERT paper (arXiv 2004.02984), in milliseconds."""
+
+TABLES = {
+    "footprint": footprint,
+    "reader": reader,
+    "latency": latency,
+    "trade": trade,
+    "start": start,
+    "memory": memory,
+    "variants": variants,
+}
 
 if __name__ == "__main__":
     main()

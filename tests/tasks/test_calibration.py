@@ -237,16 +237,15 @@ def test_fitting_finds_the_numbers_that_made_the_data() -> None:
     assert after.curve.area < before.curve.area
 
 
-def test_the_fitted_threshold_is_the_best_on_the_fitting_data() -> None:
-    held_out = world(300, seed=3)
-    fitted = fit(*held_out, window=128, overlap=32, max_answer_length=1)
-    best = measured(fitted, held_out)
-    assert best.metrics["f1"] == pytest.approx(best.metrics["best_f1"])
-    for threshold in np.linspace(0, 1, 11):
-        assert (
-            measured(replace(fitted, threshold=float(threshold)), held_out).metrics["f1"]
-            <= best.metrics["f1"] + 1e-9
-        )
+def test_the_threshold_is_nearly_the_best_for_questions_to_come() -> None:
+    fresh = world(2000, seed=5)
+    for seed in (3, 6):
+        fitted = fit(*world(300, seed=seed), window=128, overlap=32, max_answer_length=1)
+        found = measured(fitted, fresh).metrics
+        assert found["f1"] > found["best_f1"] - 1.0
+        for shift in (-0.3, 0.3):
+            moved = measured(replace(fitted, threshold=fitted.threshold + shift), fresh).metrics
+            assert moved["f1"] < found["f1"] - 1.0
 
 
 def test_without_unanswerable_questions_an_answer_is_always_given() -> None:

@@ -6,7 +6,10 @@
   loss of "the first answer is right (exact match)";
 - `slope` and `bias` make the probability of no answer honest: logistic regression of answerable / unanswerable on
   log Z - log W; the share of unanswerable questions in the held-out set is taken as that of the questions to come;
-- `threshold` is the probability of no answer above which silence earns more, on average, by the official F1.
+- `threshold` is the probability of no answer above which silence earns more by the official F1. With honest
+  probabilities it follows from what an answer is worth: silence earns p, and words (1 - p) times the mean F1 of the
+  first answer, g, so that p = g / (1 + g) is the border. The best threshold for the held-out questions themselves is
+  no better elsewhere, for it follows their noise.
 
 Each of the first three has a Gaussian prior of standard deviation 1 round its neutral value, worth one observation: it
 vanishes among hundreds of questions and keeps the numbers finite on a handful.
@@ -24,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from pocketbert.errors import InputError
 from pocketbert.tasks.squad.answers import places_by_question
 from pocketbert.tasks.squad.features import Feature
-from pocketbert.tasks.squad.metrics import best_threshold, question_scores
+from pocketbert.tasks.squad.metrics import question_scores
 from pocketbert.tasks.squad.questions import Question
 from pocketbert.text.calibration import Calibration, sigmoid, spans_by_text
 from pocketbert.text.spans import SpanLogits, log_mass, mask_logits
@@ -62,10 +65,10 @@ def fit(
         return Calibration(window, overlap, max_answer_length, temperature, threshold=1.0)
     mean_mass = _mean_mass(evidence, temperature)
     slope, bias = _logistic(mean_mass, evidence.has_answer)
-    no_answer = sigmoid(bias - slope * mean_mass)
     _, best = _first_answers(evidence, temperature)
     _, f1s = evidence.scores(best)
-    threshold, _ = best_threshold(no_answer, f1s, (~evidence.has_answer).astype(np.float64))
+    worth = float(f1s[evidence.has_answer].mean())
+    threshold = worth / (1.0 + worth)
     return Calibration(window, overlap, max_answer_length, temperature, slope, bias, threshold)
 
 
