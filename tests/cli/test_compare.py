@@ -78,7 +78,7 @@ def test_rows_of_an_earlier_run_join_if_they_can(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["bert-nano", "--length", "129"], 2, "128 positions"),
+        (["bert-nano", "--length", "129"], 2, "128 tokens at most"),
         (["bert-nano", "--rounds", "0"], 2, "rounds is 0"),
         (["bert-nano", "--against", "beauty"], 2, "size, f1 or exact"),
         (["bert-nono"], 1, "bert-nono"),

@@ -40,7 +40,9 @@ def test_info_shows_relatives(capsys) -> None:
     assert main(["info", "xlnet-nano", "roberta-nano", "--names"]) == 0
     printed = capsys.readouterr().out
     assert "blocks.1.attention.distance.weight  layer.1.rel_attn.r  32 x 32" in printed
-    assert [line.split()[1:] for line in printed.splitlines() if line.startswith("positions")] == [["any", "128"]]
+    assert [line.split()[1:] for line in printed.splitlines() if line.startswith("positions")] == [
+        ["any", "128"]
+    ]
 
 
 def test_info_reads_a_folder_and_lists_its_names(tmp_path, capsys) -> None:

@@ -48,7 +48,7 @@ def command(
     given = read_text(text, file)
     encoding = load_tokenizer(None if fresh else model).encode(given, pair)
     encoder: Any = build(model) if fresh else load(model, head="none")
-    most = min(LONGEST, encoder.config.max_position_embeddings)
+    most = encoder.config.at_most(LONGEST)
     if len(encoding.ids) > most:
         raise InputError(
             f"the text has {len(encoding.ids)} tokens; a page shows up to {most} of this model: give a shorter one"

@@ -109,10 +109,9 @@ def _is_preset(name: str) -> bool:
 
 def _row(name: str, model: Any, plan: Plan) -> Row:
     encoder = model if isinstance(model, Encoder) else model.encoder
-    if plan.length > encoder.config.max_position_embeddings:
-        raise InputError(
-            f"{name} has {encoder.config.max_position_embeddings} positions; {plan.length} tokens are more than that"
-        )
+    most = encoder.config.at_most(plan.length)
+    if plan.length > most:
+        raise InputError(f"{name} reads {most} tokens at most; {plan.length} are more than that")
     found = measure(encoder, length=plan.length)
     sizes = {"torch": found.megabytes} if "torch" in plan.forms else {}
     return Row(name, found.family, found.parameters, round(found.flops / 1e9, 3), sizes)
@@ -129,7 +128,7 @@ def _write(model: Any, form: Form, path: Path) -> int:
 def _scores(model: Any, folder: Path, questions: Sequence[Question]) -> dict[str, float]:
     tokenizer = Tokenizer.load(folder)
     fitted = Calibration.load(folder) if (folder / FILE_NAME).is_file() else None
-    window = min(fitted.window if fitted else 384, model.config.max_position_embeddings)
+    window = model.config.at_most(fitted.window if fitted else 384)
     features = featurise(questions, tokenizer, max_length=window, overlap=fitted.overlap if fitted else None)
     starts, ends = predict(model, features, pad_id=tokenizer.pad_id)
     if fitted is not None:
