@@ -175,7 +175,8 @@ class XLNetEncoder(Encoder):
 
         `perm_mask` (B, S, S) is 1 where a token (row) must not see another (column). `target_mapping` (B, P, S) is 1
         where a target stands: `targets` of the output are what a query at that place says of the word there.
-        `memory` is what an earlier call with `remember` gave: the words before these.
+        `memory` is what an earlier call with `remember` gave: the words before these. Only the first of such calls may
+        have padding, on the left: between a memory and the words after it, padding would count as distance.
         """
         if position_ids is not None:
             raise InputError("this encoder knows distances, not positions: leave position_ids out")
@@ -191,19 +192,21 @@ class XLNetEncoder(Encoder):
         maps, attention_maps = [streams], []
         for block, known, scale in zip(self.blocks, past, self._head_scales(head_mask, words), strict=True):
             streams, seen = self._run(block, streams, known, around, scale, attentions)
-            maps.append(streams)
-            attention_maps.append(seen)
-        last = [self.embeddings.dropout(stream) for stream in streams]
+            if feature_maps or remember:
+                maps.append(streams)
+            if attentions:
+                attention_maps.append(seen)
+        last, *targets = (self.embeddings.dropout(stream) for stream in streams)
         word_maps, *target_maps = zip(*maps, strict=True)
-        word_attentions, *target_attentions = zip(*attention_maps, strict=True)
+        seen_by = list(zip(*attention_maps, strict=True))  # the words and, if there are any, the targets
         return XLNetOutput(
-            last=last[0],
+            last=last,
             mask=mask,
             feature_maps=word_maps if feature_maps else None,
-            attentions=word_attentions if attentions else None,
-            targets=last[1] if target_maps else None,
-            target_maps=target_maps[0] if target_maps and feature_maps else None,
-            target_attentions=target_attentions[0] if target_attentions and attentions else None,
+            attentions=seen_by[0] if attentions else None,
+            targets=targets[0] if targets else None,
+            target_maps=target_maps[0] if targets and feature_maps else None,
+            target_attentions=seen_by[1] if targets and attentions else None,
             memory=self._remembered(word_maps[:-1], mask, memory) if remember else None,
         )
 
@@ -234,10 +237,8 @@ class XLNetEncoder(Encoder):
                 before = key_mask.shape[1] - length
                 hidden = hidden | nn.functional.pad(perm_mask != 0, (before, 0))  # (B, S, K)
                 itself = torch.eye(length, dtype=torch.bool, device=mask.device)
-                itself = nn.functional.pad(
-                    itself, (before, 0)
-                )  # a word always sees itself, its query never must
-                views = [View(_far_below(hidden & ~itself, dtype))]
+                itself = nn.functional.pad(itself, (before, 0))
+                views = [View(_far_below(hidden & ~itself, dtype))]  # a word sees itself, its query must not
             if target_mapping is not None:
                 seeing = (~hidden.all(dim=-1)).to(dtype)[:, None, :, None]
                 views.append(View(_far_below(hidden, dtype), seeing, target_mapping.to(dtype)))
