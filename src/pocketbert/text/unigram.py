@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pocketbert.errors import TokenizerError
 from pocketbert.text.engine import Engine, add_words, can_be_cut_at_blanks, panics_caught
@@ -119,17 +118,13 @@ def _engine(settings: Unigram) -> Engine:
     )
     add_words(library, vocabulary, normalizer)
 
-    @lru_cache(maxsize=4096)
-    def stands_apart(character: str) -> bool:
-        # Some characters join with what follows, and become something else with it.
-        both = normalizer.normalize_str(f"{character} ")
-        return both == f"{normalizer.normalize_str(character)} " and not character.isspace()
-
     return Engine(
         library,
         decoders.Metaspace(replacement=BLANK, prepend_scheme="always"),
         vocabulary,
-        cuts=(lambda last, following: following == " " and stands_apart(last))
-        if can_be_cut_at_blanks(vocabulary)
-        else None,
+        cuts=_before_a_space if can_be_cut_at_blanks(vocabulary) else None,
     )
+
+
+def _before_a_space(_last: str, following: str) -> bool:
+    return following == " "
