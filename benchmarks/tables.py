@@ -116,7 +116,7 @@ def trade() -> str:
     for key in entries("ask", "trade, "):
         settings = recorded("ask", key)["settings"]
         for mode, title in (("always", "made to answer"), ("own threshold", "may be silent")):
-            whole, fast = settings[f"{mode}: all"], settings[f"{mode}: least 3, miss 0.2"]
+            whole, fast = settings[f"{mode}: all"], settings[f"{mode}: least 3, miss 0.05"]
             for kind in whole:
                 if kind == "unanswerable" and mode == "always":
                     continue
