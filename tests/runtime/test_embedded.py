@@ -134,8 +134,7 @@ class TestTheReaderInThePackage:
             output = model(**{name: torch.from_numpy(array) for name, array in arrays.items()})
         given = QuestionAnswerer.load().session.run(**arrays)
         for name, logits in (("start_logits", output.start_logits), ("end_logits", output.end_logits)):
-            error = (
-                logits.numpy() - given[name]
-            )  # the package's file rounds inputs of products, torch does not
+            # The package's file rounds the inputs of products; torch does not.
+            error = logits.numpy() - given[name]
             assert np.sqrt((error**2).mean()) < 0.05 * given[name].std()
             assert logits.argmax() == given[name].argmax()
