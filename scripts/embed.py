@@ -60,7 +60,7 @@ def card(precision: str) -> str:
         "F1 of the torch model": measured["torch"]["f1"],
         "answers equal to torch": int8["equal"],
     }
-    table = "\n".join(f"| {name} | {value:.1f} |" for name, value in rows.items())
+    table = "\n".join(f"| {name} | {value:.2f} |" for name, value in rows.items())
     return CARD.format(
         precision=precision,
         questions=f"{measured['questions']:,}",

@@ -27,7 +27,7 @@ from pocketbert.tasks.squad.questions import Question
 from pocketbert.text.windows import pad_windows
 
 MISSES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
-LEASTS = (1, 3)
+LEASTS = (1, 3, 8)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

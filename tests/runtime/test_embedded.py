@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import toy_reader
@@ -132,5 +133,8 @@ class TestTheReaderInThePackage:
         with torch.no_grad():
             output = model(**{name: torch.from_numpy(array) for name, array in arrays.items()})
         given = QuestionAnswerer.load().session.run(**arrays)
-        assert abs(output.start_logits.numpy() - given["start_logits"]).max() < 1e-2
-        assert abs(output.end_logits.numpy() - given["end_logits"]).max() < 1e-2
+        for name, logits in (("start_logits", output.start_logits), ("end_logits", output.end_logits)):
+            # The package's file rounds the inputs of products; torch does not.
+            error = logits.numpy() - given[name]
+            assert np.sqrt((error**2).mean()) < 0.05 * given[name].std()
+            assert logits.argmax() == given[name].argmax()

@@ -36,7 +36,7 @@ class Options:
     """Whether an answer that begins or ends inside a word takes in all of it."""
     overlapping: bool = False
     """Whether answers may share words. If not, variants of an answer come last, only if there is nothing else."""
-    miss: float = 0.2
+    miss: float = 0.05
     """For "fast": reading goes on until the answer is in an unread window with at most this chance."""
     least: int = 3
     """For "fast": how many windows are read in any case."""
