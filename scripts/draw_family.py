@@ -72,8 +72,10 @@ def picture(name: str) -> str:
     tall = max(y + 20, 120)
     kinds = list(dict.fromkeys(bar.kind for bar in layers))
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" width="{WIDTH}" height="{tall}" '
-        f'role="img" font-family="system-ui, sans-serif" font-size="12">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" width="{WIDTH}" height="{tall}" '
+            'role="img" font-family="system-ui, sans-serif" font-size="12">'
+        ),
         f"<title>{name}: {config.num_hidden_layers} blocks, width {config.hidden_size}</title>",
         *(f'<rect y="{tall - 10 - place - HEIGHT}" {shape}/>' for shape, place in shapes),
     ]
