@@ -40,12 +40,14 @@ class Layout:
         inner = self.after_one if texts == 1 else (*self.between, *self.after_two)
         return len(self.before) + len(inner)
 
-    def types(self, first: int, second: int) -> list[int]:
-        """The segment ids of two texts of so many tokens and of the special tokens around them."""
-        before, between, after = (
-            [kind for _, kind in part] for part in (self.before, self.between, self.after_two)
+    def types(self, first: int, second: int | None = None) -> list[int]:
+        """The segment ids of a text of so many tokens, or of two, and of the special tokens around them."""
+        before, between, after_one, after_two = (
+            [kind for _, kind in part] for part in (self.before, self.between, self.after_one, self.after_two)
         )
-        return [*before, *[0] * first, *between, *[self.second] * second, *after]
+        if second is None:
+            return [*before, *[0] * first, *after_one]
+        return [*before, *[0] * first, *between, *[self.second] * second, *after_two]
 
     def null(self, length: int) -> int:
         """The place of `[CLS]` in a row of so many tokens: what a reader points to when there is no answer."""
