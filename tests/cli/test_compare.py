@@ -8,6 +8,7 @@ import pytest
 
 import parity
 from pocketbert.cli import main
+from pocketbert.compare.picture import table
 from pocketbert.compare.rows import Comparison, Row, smaller_but_slower
 from pocketbert.compare.timing import Timing
 from pocketbert.heads import build, save
@@ -113,3 +114,19 @@ def test_smaller_but_slower_counts_only_beyond_the_spread() -> None:
     found = smaller_but_slower([thin, shared, twin], "torch")
     assert [(small.model, large.model) for small, large, _ in found] == [("shared", "thin"), ("twin", "thin")]
     assert found[0][2] == pytest.approx(2.0)
+
+
+def test_the_table_says_who_is_smaller_but_slower_in_every_form() -> None:
+    def row(name: str, parameters: int, **milliseconds: float) -> Row:
+        timings = {form: Timing(value, value - 1, value + 1, 100.0) for form, value in milliseconds.items()}
+        return Row(name, "bert", parameters, 1.0, dict.fromkeys(timings, 9.0), timings)
+
+    rows = (row("thin", 25_000_000, torch=50, fp32=40), row("shared", 11_000_000, torch=100, fp32=100))
+    shown = table(
+        Comparison({"cores": 2, "processor": "Abacus 3000"}, {"batch": 1, "length": 128, "threads": 1}, rows)
+    )
+    claim = "shared is smaller than thin (11.0 against 25.0 million parameters) and takes"
+    assert shown.splitlines()[-2:] == [
+        f"torch: {claim} 2.0 times as long",
+        f"fp32: {claim} 2.5 times as long",
+    ]

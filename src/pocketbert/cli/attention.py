@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,8 +47,12 @@ def command(
 
     fresh = model in PRESETS and not Path(model).is_dir()
     given = read_text(text, file)
-    encoding = load_tokenizer(None if fresh else model).encode(given, pair)
-    encoder: Any = build(model) if fresh else load(model, head="none")
+    tokenizer = load_tokenizer(None if fresh else model)
+    encoding = tokenizer.encode(given, pair)
+    # A preset has no words of its own: it gets the embedded ones, and a table that holds them all.
+    encoder: Any = (
+        build(replace(PRESETS[model], vocab_size=tokenizer.size)) if fresh else load(model, head="none")
+    )
     most = encoder.config.at_most(LONGEST)
     if len(encoding.ids) > most:
         raise InputError(

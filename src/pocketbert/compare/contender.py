@@ -18,18 +18,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-Run = Callable[[NDArray[np.int64]], object]
+Run = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], object]
+"""Ids, mask and segments of a batch -> whatever comes out."""
 
 
 def main() -> None:
     form, model, threads = sys.argv[1:]
     run = _torch(model, int(threads)) if form == "torch" else _exported(form, model, int(threads))
     for line in sys.stdin:
-        ids = np.random.default_rng(0).integers(
-            5, 50, json.loads(line)
-        )  # (B, S), words that every vocabulary has
+        # Words that every vocabulary has.
+        ids = np.random.default_rng(0).integers(5, 50, json.loads(line))  # (B, S)
+        mask, segments = np.ones_like(ids), np.zeros_like(ids)
         before = time.perf_counter()
-        run(ids)
+        run(ids, mask, segments)
         seconds = time.perf_counter() - before
         sys.stdout.write(json.dumps([seconds, _peak_megabytes()]) + "\n")
         sys.stdout.flush()
@@ -44,9 +45,9 @@ def _torch(name: str, threads: int) -> Run:
     torch.set_num_threads(threads)
     model = (build(name) if name in PRESETS else load(name)).eval()
 
-    def run(ids: NDArray[np.int64]) -> object:
+    def run(*batch: NDArray[np.int64]) -> object:
         with torch.inference_mode():
-            return model(torch.from_numpy(ids))
+            return model(*map(torch.from_numpy, batch))
 
     return run
 
@@ -54,15 +55,12 @@ def _torch(name: str, threads: int) -> Run:
 def _exported(precision: str, folder: str, threads: int) -> Run:
     from pocketbert.runtime.session import Session
 
-    session = Session.load(folder, precision=precision, threads=threads)  # type: ignore[arg-type]
-    return lambda ids: session.run(ids, np.ones_like(ids), np.zeros_like(ids))
+    return Session.load(folder, precision=precision, threads=threads).run  # type: ignore[arg-type]
 
 
 def _peak_megabytes() -> float:
     status = Path("/proc/self/status")
-    if (
-        status.is_file()
-    ):  # what getrusage says there begins with the memory of the process that started this one
+    if status.is_file():  # what getrusage says begins with the memory of the process that started this one
         lines = status.read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
     import resource  # not on Windows

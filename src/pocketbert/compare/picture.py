@@ -36,11 +36,11 @@ def table(comparison: Comparison) -> str:
         f"\n{settings['batch']} x {settings['length']} tokens, {settings['threads']} of "
         f"{comparison.machine['cores']} cores, {comparison.machine['processor']}"
     )
-    for form in forms[:1]:
+    for form in forms:
         for small, large, times in smaller_but_slower(rows, form)[:3]:
             text.append(
-                f"{small.model} is smaller than {large.model} ({small.parameters / 1e6:.1f} against "
-                f"{large.parameters / 1e6:.1f} million parameters) and {times:.1f} times slower"
+                f"{form}: {small.model} is smaller than {large.model} ({small.parameters / 1e6:.1f} against "
+                f"{large.parameters / 1e6:.1f} million parameters) and takes {times:.1f} times as long"
             )
     return "\n".join(text)
 
