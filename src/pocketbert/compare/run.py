@@ -114,7 +114,7 @@ def _row(name: str, model: Any, plan: Plan) -> Row:
         raise InputError(f"{name} reads {most} tokens at most; {plan.length} are more than that")
     found = measure(encoder, length=plan.length)
     sizes = {"torch": found.megabytes} if "torch" in plan.forms else {}
-    return Row(name, found.family, found.parameters, round(found.flops / 1e9, 3), sizes)
+    return Row(name, found.family, found.parameters, found.flops / 1e9, sizes)
 
 
 def _write(model: Any, form: Form, path: Path) -> int:
