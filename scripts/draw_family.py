@@ -24,7 +24,13 @@ MODELS = (
     "tinybert-4",
     "xlnet-base",
 )
-COLOURS = {"words": "#7a8b99", "attention": "#2f7ed8", "feed-forward": "#e8892b", "bottleneck": "#59a869"}
+COLOURS = {
+    "words": "#7a8b99",
+    "distances": "#b04fc4",
+    "attention": "#2f7ed8",
+    "feed-forward": "#e8892b",
+    "bottleneck": "#59a869",
+}
 SCALE = 0.1  # pixels for each channel
 HEIGHT, GAP, BLOCK_GAP = 2, 1, 3
 WIDTH = 500
@@ -49,7 +55,12 @@ def bars(config: Config) -> Iterator[Bar]:
         shared = number >= groups
         if inner is not None:
             yield Bar("bottleneck", inner, begins_block=True)
-        yield Bar("attention", inner or config.hidden_size, shared, begins_block=inner is None)
+        relative = (
+            config.longest is None
+        )  # no table of positions at the bottom: every block looks at distances
+        if relative:
+            yield Bar("distances", config.hidden_size, begins_block=True)
+        yield Bar("attention", inner or config.hidden_size, shared, begins_block=not (inner or relative))
         for _ in range(networks):
             yield Bar("feed-forward", config.intermediate_size, shared)
         if inner is not None:
