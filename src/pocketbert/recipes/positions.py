@@ -53,7 +53,9 @@ class Stretched(nn.Module):
         super().__init__()
         config = encoder.config
         if not isinstance(config, TableConfig):
-            raise InputError(f"a {config.model_type} encoder has no table of positions: it reads any length")
+            raise InputError(
+                f"{config.model_type} has no table of positions and reads any length; there is nothing to train"
+            )
         known = config.max_position_embeddings
         if positions <= known:
             raise InputError(
