@@ -46,11 +46,13 @@ class Encoder(nn.Module):
         head_mask: Tensor | None = None,
         feature_maps: bool = False,
         attentions: bool = False,
+        depth: int | None = None,
     ) -> EncoderOutput:
         """Run a batch of `input_ids` (B, S), or of word vectors in `inputs_embeds` (B, S, E).
 
         `attention_mask` is 1 for real tokens and 0 for padding; `head_mask` (blocks, heads) scales heads, or (heads)
-        the same in every block. Padding never changes what a real token gets.
+        the same in every block. Padding never changes what a real token gets. `depth` runs only the first so many
+        blocks, for those who need no more; then nothing is pooled.
         """
         words = self._words(input_ids, inputs_embeds)  # (B, S, E)
         mask = self._mask(words, attention_mask)
@@ -59,7 +61,7 @@ class Encoder(nn.Module):
         head_scales = self._head_scales(head_mask, x)
         maps: list[Tensor] = [x]
         attention_maps: list[Tensor] = []
-        for block, head_scale in zip(self.blocks, head_scales, strict=True):
+        for block, head_scale in list(zip(self.blocks, head_scales, strict=True))[:depth]:
             x, attention_map = self._run(block, x, bias, head_scale, attentions)
             if feature_maps:
                 maps.append(x)
@@ -68,7 +70,7 @@ class Encoder(nn.Module):
         return EncoderOutput(
             last=x,
             mask=mask,
-            pooled=None if self.pooler is None else self.pooler(x),
+            pooled=None if self.pooler is None or depth is not None else self.pooler(x),
             feature_maps=tuple(maps) if feature_maps else None,
             attentions=tuple(attention_maps) if attentions else None,
         )

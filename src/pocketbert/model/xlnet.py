@@ -166,6 +166,7 @@ class XLNetEncoder(Encoder):
         head_mask: Tensor | None = None,
         feature_maps: bool = False,
         attentions: bool = False,
+        depth: int | None = None,
         memory: Memory | None = None,
         perm_mask: Tensor | None = None,
         target_mapping: Tensor | None = None,
@@ -190,7 +191,8 @@ class XLNetEncoder(Encoder):
             queries = self.embeddings.query.expand(*target_mapping.shape[:2], -1)
             streams.append(self.embeddings.dropout(queries))  # (B, P, W)
         maps, attention_maps = [streams], []
-        for block, known, scale in zip(self.blocks, past, self._head_scales(head_mask, words), strict=True):
+        scales = self._head_scales(head_mask, words)
+        for block, known, scale in list(zip(self.blocks, past, scales, strict=True))[:depth]:
             streams, seen = self._run(block, streams, known, around, scale, attentions)
             if feature_maps or remember:
                 maps.append(streams)
@@ -203,7 +205,7 @@ class XLNetEncoder(Encoder):
             last=last,
             mask=mask,
             feature_maps=word_maps if feature_maps else None,
-            attentions=seen_by[0] if attentions else None,
+            attentions=seen_by[0] if seen_by else () if attentions else None,
             targets=targets[0] if targets else None,
             target_maps=target_maps[0] if targets and feature_maps else None,
             target_attentions=seen_by[1] if targets and attentions else None,

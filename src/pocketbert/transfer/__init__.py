@@ -1,0 +1,1 @@
+"""Knowledge transfer: what a student learns from a frozen teacher, layer by layer and word by word."""

@@ -1,0 +1,108 @@
+"""A student at its first hour: its shape, and what it takes over from its teacher."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Literal
+
+import torch
+from torch import nn
+
+from pocketbert.errors import InputError
+from pocketbert.heads import MaskedLMHead, Model
+from pocketbert.model import Config, Encoder
+from pocketbert.model.layers import SelfAttention
+from pocketbert.model.relative import RelativeAttention
+from pocketbert.transfer.layers import LayerMap
+from pocketbert.transfer.teacher import Teacher, words_head
+
+Initialise = Literal["fresh", "ends", "blocks"]
+
+# What a student's text looks like is its teacher's: the vocabulary, the segments and how far positions reach.
+_TEXT = ("vocab_size", "type_vocab_size", "max_position_embeddings", "pad_token_id")
+
+
+def shaped(config: Config, teacher: Config) -> Config:
+    """A preset's shape with the teacher's vocabulary, segments and positions."""
+    own, theirs = ({field.name for field in fields(one)} for one in (config, teacher))
+    if config.model_type == teacher.model_type:
+        shared = [name for name in _TEXT if name in own & theirs]
+    else:  # families count their positions differently
+        shared = [name for name in ("vocab_size", "pad_token_id") if name in own & theirs]
+    return replace(config, **{name: getattr(teacher, name) for name in shared})
+
+
+@torch.no_grad()
+def initialise(student: Model, teacher: Teacher, how: Initialise, layers: LayerMap) -> tuple[str, ...]:
+    """Copy from the teacher; returns the parts (`embeddings`, `head`) that stay fresh because they do not fit.
+
+    `ends` copies the embeddings and the head, between which transfer teaches the blocks (MobileBERT). `blocks` copies,
+    besides, to each block the teacher's that it is mapped to (DistilBERT takes every second one).
+    """
+    if how == "fresh" or not isinstance(teacher.encoder, Encoder):
+        return ("embeddings", "head")
+    fresh = []
+    if not _copy(student.encoder.embeddings, teacher.encoder.embeddings):
+        fresh.append("embeddings")
+    own, theirs = words_head(student), teacher.words
+    # Its word table is the embeddings': without them a head means nothing.
+    if own is None or theirs is None or fresh or not _copy(own, theirs):
+        fresh.append("head")
+    else:
+        _copy_rest(student, teacher)
+    if how == "blocks":
+        for number, source in enumerate(layers):
+            if not _copy(student.encoder.blocks[number], teacher.encoder.blocks[source]):
+                raise InputError(
+                    f"block {source} of the teacher cannot be copied to block {number} of the student: their shapes "
+                    f"differ ({_shape(teacher.encoder)} and {_shape(student.encoder)}); use --initialise ends"
+                )
+    return tuple(fresh)
+
+
+def without_dropout(model: nn.Module) -> None:
+    """Switch dropout off for good: the reference trains students without it, for noise hides what is to be matched."""
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+        elif isinstance(part, SelfAttention | RelativeAttention):
+            part.dropout = 0.0
+
+
+def owners(encoder: Encoder) -> tuple[int, ...]:
+    """For each block the first that has the same weights: itself, but where blocks share them."""
+    first: dict[int, int] = {}
+    return tuple(first.setdefault(id(block), number) for number, block in enumerate(encoder.blocks))
+
+
+def _copy(target: nn.Module, source: nn.Module) -> bool:
+    """Copy all weights if every one has its like; otherwise none."""
+    given = dict(source.named_parameters())
+    weights = dict(target.named_parameters())
+    if any(name not in given or given[name].shape != weight.shape for name, weight in weights.items()):
+        return False
+    for name, weight in weights.items():
+        weight.copy_(given[name])
+    return True
+
+
+def _copy_rest(student: Model, teacher: Teacher) -> None:
+    """The pooler and the head that judges two sentences, where both have them."""
+    pairs = [
+        (student.encoder.pooler, teacher.encoder.pooler if isinstance(teacher.encoder, Encoder) else None)
+    ]
+    if isinstance(teacher.model, Model) and not isinstance(student.head, MaskedLMHead):
+        pairs += [
+            (getattr(student.head, name, None), getattr(teacher.model.head, name, None))
+            for name in ("next_sentence", "sentence_order")
+        ]
+    for target, source in pairs:
+        if target is not None and source is not None:
+            _copy(target, source)
+
+
+def _shape(encoder: Encoder) -> str:
+    config = encoder.config
+    inner = getattr(config, "intra_bottleneck_size", None)
+    narrow = "" if inner is None else f", {inner} inside"
+    return f"{config.model_type}, width {config.hidden_size}{narrow}, {config.num_attention_heads} heads"

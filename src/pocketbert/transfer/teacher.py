@@ -1,0 +1,139 @@
+"""The teacher: any encoder of the house or of transformers, frozen, with its vocabulary and its masked-LM head."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pocketbert import hub
+from pocketbert.errors import ConfigError, InputError
+from pocketbert.heads import MaskedLMHead, Model, load
+from pocketbert.model import Config, Encoder, EncoderOutput
+from pocketbert.model.foreign import ForeignEncoder
+from pocketbert.text import Tokenizer
+from pocketbert.transfer.losses import Statistics
+from pocketbert.transfer.views import AnyEncoder, View, Wanted, look
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A frozen model that is looked at, never moved."""
+
+    name: str
+    model: Model | AnyEncoder
+    tokenizer: Tokenizer
+    precision: Literal["no", "bf16", "fp16"] = "no"
+
+    @classmethod
+    def load(cls, name_or_folder: str, *, precision: Literal["no", "bf16", "fp16"] = "no") -> Teacher:
+        """Load a folder or a hub name; architectures that are not of the house come through transformers.
+
+        In bf16 the teacher runs as fast as its student does; in fp16 it does not, for a NoNorm teacher would overflow.
+        """
+        folder = hub.resolve(name_or_folder).folder
+        tokenizer = Tokenizer.load(folder)
+        model: Model | AnyEncoder
+        try:
+            model = load(folder)
+        except ConfigError as error:
+            if "the architectures here are" not in str(error):
+                raise
+            model = ForeignEncoder.load(folder)
+        return cls(name_or_folder, model.eval().requires_grad_(False), tokenizer, precision)
+
+    @property
+    def encoder(self) -> AnyEncoder:
+        return self.model.encoder if isinstance(self.model, Model) else self.model
+
+    @property
+    def config(self) -> Config:
+        config: Config = self.encoder.config
+        return config
+
+    @property
+    def blocks(self) -> int:
+        return int(self.config.num_hidden_layers)
+
+    @property
+    def words(self) -> MaskedLMHead | None:
+        """The masked-LM head, if there is one whose weights were loaded."""
+        return words_head(self.model) if isinstance(self.model, Model) else None
+
+    @property
+    def statistics(self) -> Statistics:
+        """How its feature maps' means and variances are compared: without a norm they know no measure of their own."""
+        free = getattr(self.config, "normalization_type", "layer_norm") == "no_norm"
+        return "relative" if free else "absolute"
+
+    @torch.no_grad()
+    def look(self, batch: Mapping[str, Tensor], wanted: Wanted) -> View:
+        """What is wanted of the teacher's reading of a batch."""
+        device = batch["input_ids"].device
+        self.model.to(device)
+        fast = torch.autocast(device.type, torch.bfloat16) if self.precision == "bf16" else nullcontext()
+        with fast:
+            return look(self.encoder, batch, wanted)
+
+    @torch.no_grad()
+    def logits(self, last: Tensor) -> Tensor:
+        """What the teacher says of words, given its last feature map at some positions: (B, P, W) -> (B, P, V)."""
+        head = self.words
+        if head is None or not isinstance(self.encoder, Encoder):
+            raise InputError(missing_head(self.name))
+        self.model.to(last.device)
+        mask = torch.ones(last.shape[:2], dtype=torch.long, device=last.device)
+        logits: Tensor = head(EncoderOutput(last, mask), self.encoder.word_table).logits
+        return logits
+
+    def fingerprint(self) -> str:
+        """A hash of the shape and of every weight."""
+        digest = hashlib.sha256(json.dumps(_plain(self.config), sort_keys=True).encode())
+        for name, weight in sorted(self.encoder.named_parameters()):
+            digest.update(name.encode())
+            digest.update(weight.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        return digest.hexdigest()
+
+
+def words_head(model: Model) -> MaskedLMHead | None:
+    """The masked-LM head of a model, alone or beside a head for sentences."""
+    head = model.head if isinstance(model.head, MaskedLMHead) else getattr(model.head, "masked_lm", None)
+    return head if isinstance(head, MaskedLMHead) else None
+
+
+def check_vocabulary(teacher: Teacher, tokenizer: Tokenizer, whose: str) -> None:
+    """Refuse ids that mean other words to the teacher."""
+    theirs, ours = teacher.tokenizer.vocabulary(), tokenizer.vocabulary()
+    if theirs != ours:
+        odd = sorted(word for word in theirs.keys() | ours.keys() if theirs.get(word) != ours.get(word))
+        raise InputError(
+            f"the teacher {teacher.name} knows {len(theirs)} words and {whose} {len(ours)}; {len(odd)} differ, such as "
+            f"{odd[0]!r}: teacher and student must have the same vocabulary, so give the student the teacher's "
+            "tokenizer, or choose another teacher"
+        )
+    longest = teacher.config.vocab_size
+    if max(ours.values()) >= longest:
+        raise InputError(
+            f"the vocabulary has ids up to {max(ours.values())}, but the teacher's word table ends at {longest - 1}"
+        )
+
+
+def missing_head(name: str) -> str:
+    """What to do about a teacher that has nothing to say of words."""
+    return (
+        f"the teacher {name} has no masked-LM head, so it has no soft labels: train one on the frozen body first "
+        "(pocketbert train pretrain --model … --freeze_embeddings --freeze_layers …), or give --alpha 1, or a method "
+        "that compares layers only with --distillation_steps 0"
+    )
+
+
+def _plain(config: object) -> dict[str, object]:
+    to_hf = getattr(config, "to_hf", None) or config.to_dict  # type: ignore[attr-defined]
+    data: dict[str, object] = json.loads(json.dumps(to_hf(), default=str))
+    return data

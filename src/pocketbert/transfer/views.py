@@ -1,0 +1,157 @@
+"""What an encoder shows of itself while it reads a batch: feature maps, and the vectors its attention is made of.
+
+A view holds no more than was wanted, and runs no block above the last one that is. It is what teacher and student are
+compared by, and what a cache keeps of a teacher.
+
+Shapes: B batch, S sequence, W width, N width of the attention, H heads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pocketbert.errors import InputError
+from pocketbert.model import Encoder, EncoderOutput
+from pocketbert.model.foreign import ForeignEncoder
+from pocketbert.model.layers import SelfAttention
+from pocketbert.model.relative import RelativeAttention
+
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+VECTORS = ("query", "key", "value")
+AnyEncoder = Encoder | ForeignEncoder
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to look at: feature maps (0 the embeddings', n the n-th block's) and blocks' attention (from 0)."""
+
+    maps: frozenset[int] = frozenset()
+    attentions: frozenset[int] = frozenset()
+    vectors: frozenset[int] = frozenset()
+
+    @property
+    def depth(self) -> int:
+        """How many blocks must run."""
+        return max([*self.maps, *(block + 1 for block in self.attentions | self.vectors)], default=0)
+
+    def __or__(self, other: Wanted) -> Wanted:
+        return Wanted(
+            self.maps | other.maps, self.attentions | other.attentions, self.vectors | other.vectors
+        )
+
+
+@dataclass(frozen=True)
+class View:
+    """What was seen; `parts` are tensors (B, S, …) by (what, layer): `map`, `query`, `key`, `value`, `attention`."""
+
+    mask: Tensor  # (B, S)
+    heads: int
+    parts: Mapping[tuple[str, int], Tensor] = field(default_factory=dict)
+    output: EncoderOutput | None = None
+
+    def map(self, number: int) -> Tensor:
+        """A feature map (B, S, W): 0 is the embeddings' output, n the n-th block's."""
+        return self.parts["map", number]
+
+    def vectors(self, what: str, block: int) -> Tensor:
+        """Queries, keys or values of a block with all heads side by side: (B, S, N)."""
+        return self.parts[what, block]
+
+    def scores(self, block: int) -> Tensor:
+        """What the softmax of a block's attention is taken of: (B, H, S, S), padding not yet masked.
+
+        Of an attention that shows nothing but its probabilities, their logarithms, which have the same softmax.
+        """
+        if ("attention", block) in self.parts:
+            probabilities = self.parts["attention", block].transpose(1, 2).float()  # kept as (B, S, H, S)
+            return probabilities.clamp(min=torch.finfo(torch.float32).tiny).log()
+        query, key = (self._split(self.parts[what, block]) for what in ("query", "key"))
+        return query @ key.mT / math.sqrt(query.shape[-1])
+
+    def _split(self, vectors: Tensor) -> Tensor:
+        batch, length, width = vectors.shape
+        return vectors.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+
+
+def look(encoder: AnyEncoder, batch: Mapping[str, Tensor], wanted: Wanted, *, whole: bool = False) -> View:
+    """Run an encoder on a batch and keep what is wanted; `whole` runs all blocks and keeps the output, too."""
+    # Scores follow from queries and keys; an attention with more in it shows the map that it made of them.
+    plain = shows_scores(encoder)
+    scored = frozenset() if plain else wanted.attentions
+    hooked = wanted.vectors | (wanted.attentions if plain else frozenset())
+    if hooked and isinstance(encoder, ForeignEncoder):
+        raise InputError(
+            f"{type(encoder).__name__} does not show its queries, keys and values: this method needs an encoder of the "
+            "house, or use --method joint"
+        )
+    options: dict[str, Any] = {"feature_maps": bool(wanted.maps), "attentions": bool(scored)}
+    if isinstance(encoder, Encoder):
+        options["depth"] = None if whole else wanted.depth
+    caught: dict[tuple[str, int], Tensor] = {}
+    with _watching(encoder, hooked, caught):
+        output = encoder(**{name: batch[name] for name in INPUTS if name in batch}, **options)
+    for number in wanted.maps:
+        caught["map", number] = output.feature_maps[number]
+    for block in scored:
+        caught["attention", block] = output.attentions[block].transpose(1, 2)
+    return View(output.mask, count_heads(encoder), caught, output if whole else None)
+
+
+def shows_scores(encoder: AnyEncoder) -> bool:
+    """Whether the scores of the attention follow from its queries and keys alone."""
+    return isinstance(encoder, Encoder) and isinstance(encoder.blocks[0].attention, SelfAttention)
+
+
+def count_heads(encoder: AnyEncoder) -> int:
+    """How many heads the attention has."""
+    return int(encoder.config.num_attention_heads)
+
+
+def attention_width(encoder: AnyEncoder) -> int:
+    """The width of queries, keys and values, which is not the feature map's where there are bottlenecks."""
+    if isinstance(encoder, ForeignEncoder):
+        return int(encoder.config.hidden_size)
+    part = encoder.blocks[0].attention
+    return int(part.query.out_features)  # type: ignore[union-attr, arg-type]
+
+
+@contextmanager
+def _watching(
+    encoder: AnyEncoder, blocks: frozenset[int], caught: dict[tuple[str, int], Tensor]
+) -> Iterator[None]:
+    """Within, keep the queries, keys and values of these blocks. Blocks that share weights are told apart by order."""
+    calls: dict[int, int] = {}
+
+    def keep(what: str, numbers: list[int], module: nn.Module, _inputs: Any, result: Tensor) -> None:
+        call = calls.get(id(module), 0)
+        calls[id(module)] = call + 1
+        if call < len(numbers) and numbers[call] in blocks:
+            caught[what, numbers[call]] = result
+
+    handles = []
+    if blocks and isinstance(encoder, Encoder):
+        uses: dict[int, list[int]] = {}
+        for number, block in enumerate(encoder.blocks):
+            uses.setdefault(id(block), []).append(number)
+        for numbers in uses.values():
+            attention = encoder.blocks[numbers[0]].attention
+            if not isinstance(attention, SelfAttention | RelativeAttention):
+                raise InputError(f"{type(attention).__name__} does not show its queries, keys and values")
+            if blocks.intersection(numbers):
+                handles += [
+                    attention.get_submodule(what).register_forward_hook(partial(keep, what, numbers))
+                    for what in VECTORS
+                ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
