@@ -58,7 +58,8 @@ def train(
     not a part of it, or several processes could not share gradients.
 
     `lengths` are the examples' token counts (default: of their `input_ids`). `evaluate(model)` gives scores, of
-    which `best` is the one to choose by; every process calls it. `rates(step, part)` replaces the schedule.
+    which `best` is the one to choose by; every process calls it. `rates(step, part)` replaces the schedule; a part whose
+    rate is 0 rests in that step, and gets no gradient.
     `data_files` are hashed into run.json.
     """
     job = Job(
@@ -75,12 +76,13 @@ def train(
         rates=rates,
         data_files=data_files,
     )
-    frozen = parts.freeze(model, settings)
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    parts.freeze(model, settings)
     try:
         return _Loop(job).run()
     finally:
-        for tensor in frozen:
-            tensor.requires_grad_(True)
+        for weight in trained:  # also those whose part rested in the last step
+            weight.requires_grad_(True)
 
 
 class _Loop:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ class Machine:
     def __init__(self, job: Job) -> None:
         """Place the model, seed the generators, make the optimiser."""
         settings = job.settings
+        if job.rates is not None:  # a part that rests gets no gradient, and the others must not wait for it
+            settings = replace(settings, ddp_find_unused_parameters=True)
         self.accelerator = _accelerator(settings)
         self.main: bool = self.accelerator.is_main_process
         self.processes: int = self.accelerator.num_processes

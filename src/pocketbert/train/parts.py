@@ -1,4 +1,4 @@
-"""Which part of a model a weight belongs to: embeddings, a block, or the head; for rates and freezing."""
+"""Which part of a model a weight belongs to: embeddings, a block, the head, or a projection; for rates and freezing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from pocketbert.errors import InputError
 from pocketbert.train.settings import LoopSettings
 
 _BLOCK = re.compile(r"(?:^|\.)encoder\.blocks\.(\d+)\.")
+_PROJECTION = re.compile(r"^projection\.")
 _EMBEDDINGS = re.compile(r"(?:^|\.)encoder\.embeddings\.")
 
 
 def part_of(name: str) -> str:
-    """`embeddings`, `block.N`, or `head` for all that lies above the blocks."""
+    """`embeddings`, `block.N`, `head` for all that lies above the blocks, or `projection` for what a lesson adds."""
     block = _BLOCK.search(name)
     if block:
         return f"block.{block.group(1)}"
+    if _PROJECTION.search(name):
+        return "projection"
     return "embeddings" if _EMBEDDINGS.search(name) else "head"
 
 
@@ -30,15 +33,15 @@ def count_blocks(model: nn.Module) -> int:
 
 def layer_factor(part: str, *, decay: float, blocks: int) -> float:
     """The layer-wise factor on the rate: 1 for the head, `decay` for the top block, and so on downwards."""
-    if part == "head":
+    if part in ("head", "projection"):
         return 1.0
     if part == "embeddings":
         return float(decay ** (blocks + 1))
     return float(decay ** (blocks - int(part.removeprefix("block."))))
 
 
-def freeze(model: nn.Module, settings: LoopSettings) -> list[nn.Parameter]:
-    """Stop the gradients of what the settings freeze; returns those weights."""
+def freeze(model: nn.Module, settings: LoopSettings) -> None:
+    """Stop the gradients of what the settings freeze."""
     blocks = count_blocks(model)
     if settings.freeze_layers > blocks:
         raise InputError(f"freeze_layers = {settings.freeze_layers}, but the encoder has {blocks} blocks")
@@ -56,7 +59,6 @@ def freeze(model: nn.Module, settings: LoopSettings) -> list[nn.Parameter]:
         raise InputError("freeze_embeddings: the model has no encoder.embeddings")
     for weight in frozen:
         weight.requires_grad_(False)
-    return frozen
 
 
 def groups(model: nn.Module, settings: LoopSettings, *, by_part: bool) -> list[dict[str, Any]]:

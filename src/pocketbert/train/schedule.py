@@ -8,9 +8,10 @@ from pocketbert.errors import InputError
 from pocketbert.train.settings import LoopSettings
 
 Rates = Callable[[int, str], float]
-"""The factor on the peak rate at a step (from 0) for a part: `embeddings`, `block.0` …, `head`.
+"""The factor on the peak rate at a step (from 0) for a part: `embeddings`, `block.0` …, `head`, `projection`.
 
-A part whose factor is 0 is left alone in that step: neither its weights nor its moments move.
+A part whose factor is 0 is left alone in that step: neither its weights nor its moments move, and no gradient is
+computed for it.
 """
 
 

@@ -57,6 +57,7 @@ class Stepper:
     def run(self, step: int, batches: list[Indices], shared: tuple[float, ...] = ()) -> Outcome:
         """Do step number `step` (from 0) on its batches; `shared` numbers are summed over the processes."""
         settings, world = self.job.settings, self.accelerator.num_processes
+        rate = self._set_rates(step)
         own = self._own(batches)
         collated = [self.job.collate([self.job.examples[int(number)] for number in part]) for part, _ in own]
         weights = [
@@ -83,7 +84,6 @@ class Stepper:
         sums = self._sum([loss_sum, tokens, padded, *shared, *(logged[name] for name in names)])
         if not math.isfinite(sums[0]):
             raise TrainingError(f"the loss is {sums[0]}{_where(batches)}")
-        rate = self._set_rates(step)
         norm = self._clip(settings.max_grad_norm)
         self._move(norm, batches)
         return Outcome(
@@ -112,14 +112,16 @@ class Stepper:
         return own + [(batches[0][:1], 0.0)] * missing
 
     def _set_rates(self, step: int) -> float:
+        """Set the rate of every part; one that rests gets no gradient, which spares the work of computing it."""
+        factors = [self.rates(step, group["part"]) for group in self.optimiser.param_groups]
         highest = 0.0
-        for group in self.optimiser.param_groups:
-            factor = self.rates(step, group["part"])
+        for group, factor in zip(self.optimiser.param_groups, factors, strict=True):
             group["lr"] = self.job.settings.learning_rate * group["layer_factor"] * factor
             highest = max(highest, group["lr"])
-            if factor == 0.0:
-                for weight in group["params"]:
-                    weight.grad = None
+            for weight in group["params"]:
+                weight.requires_grad_(factor != 0.0)
+        if not any(factors):
+            raise TrainingError(f"every rate is 0 at step {step}: nothing would move")
         return highest
 
     def _clip(self, limit: float | None) -> float:
