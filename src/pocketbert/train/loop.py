@@ -54,13 +54,12 @@ def train(
     `collate` turns examples into what `loss_function(model, batch, step)` takes; it is called once per batch in
     a fixed order, so it may draw random numbers. The loss is a mean: over examples, or over what `weight(batch)`
     counts (masked words, say); then accumulated batches and several processes equal one large batch.
-    `loss_function` also returns floats to log, the same names on every call. It must call `model(...)` itself,
-    not a part of it, or several processes could not share gradients.
+    `loss_function` also returns floats to log, the same names on every call of a step. It must call `model(...)`
+    itself, not a part of it, or several processes could not share gradients.
 
     `lengths` are the examples' token counts (default: of their `input_ids`). `evaluate(model)` gives scores, of
-    which `best` is the one to choose by; every process calls it. `rates(step, part)` replaces the schedule; a part whose
-    rate is 0 rests in that step, and gets no gradient.
-    `data_files` are hashed into run.json.
+    which `best` is the one to choose by; every process calls it. `rates(step, part)` replaces the schedule; a part
+    whose rate is 0 rests in that step, and gets no gradient. `data_files` are hashed into run.json.
     """
     job = Job(
         model=model,
@@ -76,13 +75,13 @@ def train(
         rates=rates,
         data_files=data_files,
     )
-    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
     parts.freeze(model, settings)
     try:
         return _Loop(job).run()
     finally:
-        for weight in trained:  # also those whose part rested in the last step
-            weight.requires_grad_(True)
+        for tensor in trained:  # also those whose part rested in the last step
+            tensor.requires_grad_(True)
 
 
 class _Loop:

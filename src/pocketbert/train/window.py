@@ -19,6 +19,9 @@ class Window:
     padded: int = 0
     seconds: float = 0.0
     logged: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(
+        default_factory=dict
+    )  # in how many steps; a stage may end within the window
     total_tokens: int = 0
     total_seconds: float = 0.0
 
@@ -31,6 +34,7 @@ class Window:
         self.seconds += seconds
         for name, value in outcome.logged.items():
             self.logged[name] = self.logged.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
         self.total_tokens += outcome.tokens
         self.total_seconds += seconds
 
@@ -41,7 +45,7 @@ class Window:
 
     def line(self) -> dict[str, Any]:
         """The means of the window, which then begins anew."""
-        means = {name: value / self.steps for name, value in self.logged.items()}
+        means = {name: value / self.counts[name] for name, value in self.logged.items()}
         line = {
             **means,
             "loss": self.loss / self.steps,
@@ -50,7 +54,8 @@ class Window:
             "tokens": self.total_tokens,
             "seconds": round(self.total_seconds, 3),
         }
-        self.steps, self.loss, self.tokens, self.padded, self.seconds, self.logged = 0, 0.0, 0, 0, 0.0, {}
+        self.steps, self.loss, self.tokens, self.padded, self.seconds = 0, 0.0, 0, 0, 0.0
+        self.logged, self.counts = {}, {}
         return line
 
     def state(self) -> dict[str, Any]:
@@ -60,4 +65,4 @@ class Window:
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Window:
         """Continue."""
-        return cls(**{**state, "logged": dict(state["logged"])})
+        return cls(**{**state, "logged": dict(state["logged"]), "counts": dict(state["counts"])})

@@ -21,9 +21,6 @@ from pocketbert.transfer.schedule import WORD_LOSSES, Stage
 from pocketbert.transfer.teacher import words_head
 from pocketbert.transfer.views import VECTORS, View, Wanted, look
 
-SENTENCES = {"next_sentence_label": "next_sentence", "sentence_order_label": "sentence_order"}
-"""A batch's labels of two sentences to the part of a head that judges them."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
@@ -37,33 +34,16 @@ class Terms:
 
     def teaching(self, stage: Stage) -> Wanted:
         """What a stage needs to see of the teacher."""
-        return _wanted(stage, self.layers, self.teacher_blocks)
+        wanted = _wanted(stage, self.layers, self.teacher_blocks)
+        soft = (
+            {self.teacher_blocks} if "soft" in stage.losses else set()
+        )  # its head is given the words' own places
+        return wanted | Wanted(frozenset(soft))
 
     def learning(self, stage: Stage) -> Wanted:
         """What it needs to see of the student."""
         blocks = len(self.layers)
         return _wanted(stage, tuple(range(blocks)), blocks)
-
-
-@dataclass(frozen=True)
-class Words:
-    """The predicted words of a batch, example by example: where they stand and what they are."""
-
-    positions: Tensor  # (B, P)
-    labels: Tensor  # (B, P), -100 where an example has fewer
-
-    @classmethod
-    def of(cls, labels: Tensor) -> Words:
-        """From labels (B, S) that are -100 where nothing is predicted."""
-        chosen = labels != -100
-        most = max(1, int(chosen.sum(1).max()))
-        # Chosen places first, in their order: a stable sort of "is not chosen".
-        positions = torch.argsort((~chosen).to(torch.int8), dim=1, stable=True)[:, :most]
-        return cls(positions, labels.gather(1, positions))
-
-    def pick(self, feature_map: Tensor) -> Tensor:
-        """The vectors at these places: (B, S, W) -> (B, P, W)."""
-        return feature_map.gather(1, self.positions.unsqueeze(-1).expand(-1, -1, feature_map.shape[-1]))
 
 
 class Lesson(nn.Module):
@@ -82,7 +62,11 @@ class Lesson(nn.Module):
         taught: View | None = None,
         logits: Tensor | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """The weighted sum of the stage's losses, and each of them; `logits` are the teacher's, of `Words`."""
+        """The weighted sum of the stage's losses, and each of them; `logits` (B, P, V) are the teacher's.
+
+        A batch has `positions` (B, P) of the words to guess and their `labels`, -100 where an example has fewer, and
+        `sentence_labels` (B) if there is something to say of two sentences.
+        """
         whole = stage.depth is None
         seen = look(self.student.encoder, batch, self.terms.learning(stage), whole=whole)
         parts: dict[str, Tensor] = {}
@@ -99,7 +83,7 @@ class Lesson(nn.Module):
         if any(name in stage.losses for name in WORD_LOSSES):
             parts |= self._words(batch, stage, seen, logits)
         total = torch.stack([stage.losses[name] * value for name, value in parts.items()]).sum()
-        return total, parts
+        return total, {name: value.detach() for name, value in parts.items()}
 
     def _layer(self, name: str, number: int, seen: View, taught: View | None) -> Tensor:
         if taught is None:
@@ -136,23 +120,31 @@ class Lesson(nn.Module):
         self, batch: Mapping[str, Tensor], stage: Stage, seen: View, taught: Tensor | None
     ) -> dict[str, Tensor]:
         head, encoder, output = words_head(self.student), self.student.encoder, seen.output
-        if head is None or output is None or "labels" not in batch:
-            raise InputError("this stage predicts words: it needs a masked-LM head and batches with labels")
+        if head is None or output is None or "positions" not in batch:
+            raise InputError(
+                "this stage predicts words: it needs a masked-LM head and batches with positions"
+            )
         found: dict[str, Tensor] = {}
         if "hard" in stage.losses or "soft" in stage.losses:
-            words = Words.of(batch["labels"])
-            logits = head(output, encoder.word_table, positions=words.positions).logits
+            labels = batch["labels"]
+            logits = head(output, encoder.word_table, positions=batch["positions"]).logits
             if "hard" in stage.losses:
-                found["hard"] = losses.hard_words(logits, words.labels)
+                found["hard"] = losses.hard_words(logits, labels)
             if "soft" in stage.losses:
                 if taught is None:
                     raise InputError("soft labels are the teacher's, and there is none")
-                found["soft"] = losses.soft_words(logits, taught, words.labels, self.terms.temperature)
-        for label, name in SENTENCES.items():
-            judge = getattr(self.student.head, name, None)
-            if "sentence" in stage.losses and label in batch and judge is not None:
-                found["sentence"] = judge(output, encoder.word_table, labels=batch[label]).loss
+                found["soft"] = losses.soft_words(logits, taught, labels, self.terms.temperature)
+        judge = getattr(self.student.head, "next_sentence", None) or getattr(
+            self.student.head, "sentence_order", None
+        )
+        if "sentence" in stage.losses and "sentence_labels" in batch and judge is not None:
+            found["sentence"] = judge(output, encoder.word_table, labels=batch["sentence_labels"]).loss
         return found
+
+
+def pick(feature_map: Tensor, positions: Tensor) -> Tensor:
+    """The vectors at some places: (B, S, W) and (B, P) -> (B, P, W)."""
+    return feature_map.gather(1, positions.unsqueeze(-1).expand(-1, -1, feature_map.shape[-1]))
 
 
 def _no_statistics(loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -179,7 +171,7 @@ def _wanted(stage: Stage, layers: LayerMap, blocks: int) -> Wanted:
         maps.update(block + 1 for block in live)
     if "embeddings" in stage.losses:
         maps.add(0)
-    if "cosine" in stage.losses or "soft" in stage.losses:
+    if "cosine" in stage.losses:
         maps.add(blocks)
     attentions = live if "attention" in stage.losses or "scores" in stage.losses else ()
     return Wanted(

@@ -9,6 +9,7 @@ Shapes: B batch, S sequence, W width, N width of the attention, H heads.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,6 @@ from pocketbert.errors import InputError
 from pocketbert.model import Encoder, EncoderOutput
 from pocketbert.model.foreign import ForeignEncoder
 from pocketbert.model.layers import SelfAttention
-from pocketbert.model.relative import RelativeAttention
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 VECTORS = ("query", "key", "value")
@@ -83,15 +83,14 @@ class View:
 
 def look(encoder: AnyEncoder, batch: Mapping[str, Tensor], wanted: Wanted, *, whole: bool = False) -> View:
     """Run an encoder on a batch and keep what is wanted; `whole` runs all blocks and keeps the output, too."""
-    # Scores follow from queries and keys; an attention with more in it shows the map that it made of them.
-    plain = shows_scores(encoder)
-    scored = frozenset() if plain else wanted.attentions
-    hooked = wanted.vectors | (wanted.attentions if plain else frozenset())
+    keys = keys_of(encoder, wanted)
+    hooked = {key for key in keys if key[0] in VECTORS}
     if hooked and isinstance(encoder, ForeignEncoder):
         raise InputError(
-            f"{type(encoder).__name__} does not show its queries, keys and values: this method needs an encoder of the "
-            "house, or use --method joint"
+            f"{type(encoder.model).__name__} does not show its queries, keys and values: this method needs an encoder "
+            "of the house, or use --method joint"
         )
+    scored = [layer for what, layer in keys if what == "attention"]
     options: dict[str, Any] = {"feature_maps": bool(wanted.maps), "attentions": bool(scored)}
     if isinstance(encoder, Encoder):
         options["depth"] = None if whole else wanted.depth
@@ -103,6 +102,16 @@ def look(encoder: AnyEncoder, batch: Mapping[str, Tensor], wanted: Wanted, *, wh
     for block in scored:
         caught["attention", block] = output.attentions[block].transpose(1, 2)
     return View(output.mask, count_heads(encoder), caught, output if whole else None)
+
+
+def keys_of(encoder: AnyEncoder, wanted: Wanted) -> list[tuple[str, int]]:
+    """The parts of a view, as (what, layer), that show what is wanted of an encoder."""
+    keys = [("map", number) for number in sorted(wanted.maps)]
+    # Scores follow from queries and keys; an attention with more in it shows the map that it made of them.
+    shown = ("query", "key") if shows_scores(encoder) else ("attention",)
+    keys += [(what, block) for block in sorted(wanted.attentions) for what in shown]
+    keys += [(what, block) for block in sorted(wanted.vectors) for what in VECTORS]
+    return list(dict.fromkeys(keys))
 
 
 def shows_scores(encoder: AnyEncoder) -> bool:
@@ -125,31 +134,25 @@ def attention_width(encoder: AnyEncoder) -> int:
 
 @contextmanager
 def _watching(
-    encoder: AnyEncoder, blocks: frozenset[int], caught: dict[tuple[str, int], Tensor]
+    encoder: AnyEncoder, keys: set[tuple[str, int]], caught: dict[tuple[str, int], Tensor]
 ) -> Iterator[None]:
-    """Within, keep the queries, keys and values of these blocks. Blocks that share weights are told apart by order."""
-    calls: dict[int, int] = {}
+    """Within, keep these queries, keys and values. Blocks that share their weights are told apart by their order."""
+    calls: Counter[tuple[str, int]] = Counter()
 
-    def keep(what: str, numbers: list[int], module: nn.Module, _inputs: Any, result: Tensor) -> None:
-        call = calls.get(id(module), 0)
-        calls[id(module)] = call + 1
-        if call < len(numbers) and numbers[call] in blocks:
-            caught[what, numbers[call]] = result
+    def keep(what: str, numbers: list[int], _module: nn.Module, _inputs: Any, result: Tensor) -> None:
+        number = numbers[calls[what, numbers[0]] % len(numbers)]
+        calls[what, numbers[0]] += 1
+        if (what, number) in keys:
+            caught[what, number] = result
 
     handles = []
-    if blocks and isinstance(encoder, Encoder):
-        uses: dict[int, list[int]] = {}
-        for number, block in enumerate(encoder.blocks):
-            uses.setdefault(id(block), []).append(number)
-        for numbers in uses.values():
-            attention = encoder.blocks[numbers[0]].attention
-            if not isinstance(attention, SelfAttention | RelativeAttention):
-                raise InputError(f"{type(attention).__name__} does not show its queries, keys and values")
-            if blocks.intersection(numbers):
-                handles += [
-                    attention.get_submodule(what).register_forward_hook(partial(keep, what, numbers))
-                    for what in VECTORS
-                ]
+    uses: dict[int, list[int]] = {}
+    for number, block in enumerate(encoder.blocks if isinstance(encoder, Encoder) else ()):
+        uses.setdefault(id(block), []).append(number)
+    for numbers in uses.values():
+        for what in {what for what, number in keys if number in numbers}:
+            part = encoder.get_submodule(f"blocks.{numbers[0]}.attention.{what}")
+            handles.append(part.register_forward_hook(partial(keep, what, numbers)))
     try:
         yield
     finally:
