@@ -10,7 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from pocketbert.errors import InputError
+from pocketbert.train.log import read_log
+from pocketbert.train.state import read_folder
 from train import toy
 
 SETTINGS = {
@@ -66,3 +70,38 @@ def test_two_processes(tmp_path: Path) -> None:
     # Each has dropout of its own, which goes on where it was.
     assert toy.losses(resumed) == toy.losses(whole)[6:]
     assert toy.losses(whole) != toy.losses(both)
+
+
+def test_two_processes_with_a_shard_each(tmp_path: Path) -> None:
+    """Weights, gradients and moments cut in two: the losses of one process, and checkpoints that a run goes on with."""
+    settings = {**SETTINGS, "ema_decay": None, "average_last": 2}
+    cut = {**settings, "per_device_train_batch_size": 4, "dropout": 0.0, "sharding": "full"}
+    resumed = tmp_path / "resumed"
+    launch(
+        *({**cut, "optim": optim, "output_dir": str(tmp_path / optim)} for optim in ("adamw", "lamb")),
+        {
+            **cut,
+            "output_dir": str(resumed),
+            "resume_from_checkpoint": str(tmp_path / "adamw" / "checkpoint-6"),
+        },
+    )
+    assert toy.losses(resumed) == toy.losses(tmp_path / "adamw")[6:]
+    for optim in ("adamw", "lamb"):
+        both, alone = tmp_path / optim, tmp_path / f"{optim}-alone"
+        model = toy.fresh_model(dropout=0.0)
+        toy.run(alone, model=model, **settings, optim=optim, per_device_train_batch_size=8)
+        for first, second in zip(toy.losses(alone), toy.losses(both), strict=True):
+            assert first == pytest.approx(second, abs=1e-5)
+        expected, found = (read_folder(folder / "checkpoint-10").tensors for folder in (alone, both))
+        for kind in ("model", "optimiser"):
+            assert found[kind].keys() == expected[kind].keys()
+            for name, tensor in expected[kind].items():
+                if name != "encoder.seen":  # a buffer counts what its own process has seen
+                    assert torch.allclose(found[kind][name], tensor, atol=1e-4), name
+        ends = [read_log(folder / "log.jsonl")[-2]["scores"] for folder in (alone, both)]
+        assert ends[0]["loss"] == pytest.approx(ends[1]["loss"], abs=1e-4), "evaluated whole"
+
+
+def test_shards_go_with_neither_average_nor_fp16(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sharding = full goes neither with"):
+        toy.make_settings(tmp_path, sharding="full", ema_decay=0.9)

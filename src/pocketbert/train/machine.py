@@ -14,12 +14,12 @@ from accelerate.utils import DistributedDataParallelKwargs, DistributedType, bro
 from torch import Tensor
 
 from pocketbert.errors import InputError
-from pocketbert.train import optimisers, parts, seeds, state
+from pocketbert.train import optimisers, parts, seeds, sharding, state
 from pocketbert.train.averages import MovingAverage
 from pocketbert.train.job import Job
 from pocketbert.train.settings import LoopSettings
 
-# Sharded engines cut weights and moments into pieces that `state` does not know how to put together.
+# Engines that take the optimiser over keep its state in pieces that only they can put together.
 _WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
 
 
@@ -42,13 +42,17 @@ class Machine:
         self.main: bool = self.accelerator.is_main_process
         self.processes: int = self.accelerator.num_processes
         seeds.seed_everything(settings.seed + self.accelerator.process_index)
+        # What is evaluated and kept is the recipe's own model; what learns is the same, or a copy cut into shards.
         self.model = job.model
-        groups = parts.groups(job.model, settings, by_part=job.rates is not None)
+        self._sharded = settings.sharding == "full" and self.processes > 1
+        self._trained = sharding.sharded(job.model, self.accelerator.device) if self._sharded else job.model
+        groups = parts.groups(self._trained, settings, by_part=job.rates is not None)
         self._optimiser = optimisers.make(groups, settings)
         # What a step uses: the same model and optimiser, wrapped for precision and for several processes.
-        self.stepping_model, self.stepping_optimiser = self.accelerator.prepare(
-            job.model.train(), self._optimiser
+        self.stepping_model = self.accelerator.prepare_model(
+            self._trained.train(), evaluation_mode=self._sharded
         )
+        self.stepping_optimiser = self.accelerator.prepare_optimizer(self._optimiser)
         self._decay = settings.ema_decay
         self.average = None if self._decay is None else MovingAverage(job.model, self._decay)
 
@@ -58,14 +62,16 @@ class Machine:
         self.model.eval()
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights worth keeping: the moving average where there is one."""
+        """The weights worth keeping: the moving average where there is one. Every process must call this."""
         averaged = {} if self.average is None else self.average.weights
-        return {**state.weights_of(self.model), **averaged}
+        return {**_whole(state.weights_of(self._trained)), **averaged}
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Within, the model has the weights worth keeping and is in evaluation mode; nothing else changes."""
         with seeds.randomness_kept(), torch.no_grad():
+            if self._sharded:
+                state.set_weights(self.model.to(self.accelerator.device), self.weights(), Path("a shard"))
             self.model.eval()
             if self.average is not None:
                 self.average.swap()
@@ -90,8 +96,8 @@ class Machine:
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """All that a checkpoint holds in tensors; every process must call this, as it gathers from all."""
         tensors = {
-            "model": state.weights_of(self.model),
-            "optimiser": state.optimiser_state(self._optimiser, self.model),
+            "model": _whole(state.weights_of(self._trained)),
+            "optimiser": _whole(state.optimiser_state(self._optimiser, self._trained)),
             "random": self._gathered(seeds.random_state()),
         }
         if self.average is not None:
@@ -112,8 +118,8 @@ class Machine:
         self, tensors: Mapping[str, Mapping[str, Tensor]], scale: dict[str, Any] | None, source: Path
     ) -> None:
         """Put back what `tensors` and `scale` gave."""
-        state.set_weights(self.model, tensors["model"], source)
-        state.set_optimiser_state(self._optimiser, self.model, tensors["optimiser"], source)
+        state.set_weights(self._trained, tensors["model"], source)
+        state.set_optimiser_state(self._optimiser, self._trained, tensors["optimiser"], source)
         if self._decay is not None:
             self.average = MovingAverage(self.model, self._decay)
             if "average" in tensors:
@@ -140,6 +146,10 @@ class Machine:
         return gathered
 
 
+def _whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: sharding.whole(tensor) for name, tensor in tensors.items()}
+
+
 def _accelerator(settings: LoopSettings) -> Accelerator:
     handlers = [DistributedDataParallelKwargs(find_unused_parameters=settings.ddp_find_unused_parameters)]
     try:
@@ -150,7 +160,8 @@ def _accelerator(settings: LoopSettings) -> Accelerator:
         raise InputError("mixed_precision = fp16: this device has none; use bf16, or no")
     if accelerator.distributed_type not in _WHOLE:
         raise InputError(
-            f"accelerate is set to {accelerator.distributed_type.value}; the loop runs in one process or in "
-            "several with a whole copy of the model each (accelerate launch --multi_gpu or --cpu)"
+            f"accelerate is set to {accelerator.distributed_type.value}; the loop runs in one process or in several "
+            "(accelerate launch --multi_gpu or --cpu, or torchrun), and cuts the model into shards itself "
+            "(--sharding full)"
         )
     return accelerator

@@ -64,6 +64,9 @@ class LoopSettings:
     average_steps: int | None = setting(None, help="steps between snapshots; none: save_steps")
 
     mixed_precision: Literal["no", "bf16", "fp16"] = setting("no", help="precision of the forward pass")
+    sharding: Literal["no", "full"] = setting(
+        "no", help="several processes: each has a whole copy of the model (DDP), or a shard of it (FSDP)"
+    )
     ddp_find_unused_parameters: bool = setting(
         False, help="several processes: some weights get no gradient in a step", flag_value="true"
     )
@@ -104,6 +107,10 @@ class LoopSettings:
         for name in ("warmup_ratio", "lr_end_ratio", "layer_rate_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must lie in 0 … 1")
+        if self.sharding == "full" and (self.ema_decay is not None or self.mixed_precision == "fp16"):
+            raise InputError(
+                "sharding = full goes neither with ema_decay nor with fp16: use average_last, and bf16"
+            )
         for name in ("adam_beta1", "adam_beta2", "ema_decay"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < 1:

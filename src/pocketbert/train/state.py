@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from pocketbert.errors import CheckpointError
+from pocketbert.train.sharding import like
 
 VERSION = 1
 _NAME = re.compile(r"checkpoint-(\d+)")
@@ -130,7 +131,7 @@ def set_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -
                 f"{source} is of another model: {name} is {list(weights[name].shape)} there and "
                 f"{list(weight.shape)} here"
             )
-        weight.copy_(weights[name])
+        weight.copy_(like(weights[name], weight))
 
 
 def optimiser_state(optimiser: Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -159,7 +160,7 @@ def set_optimiser_state(
             )
         # Counters stay where they were made; moments live beside their weight.
         device = weight.device if value.ndim or weight.device.type != "cpu" else torch.device("cpu")
-        optimiser.state[weight][what] = value.to(device)
+        optimiser.state[weight][what] = like(value.to(device), weight)
 
 
 def _flush(path: Path) -> None:

@@ -21,6 +21,7 @@ from pocketbert.train.batches import Batches, Indices
 from pocketbert.train.job import Job
 from pocketbert.train.machine import Machine
 from pocketbert.train.schedule import Rates
+from pocketbert.train.sharding import whole
 
 _MAX_SKIPPED = 50  # steps in a row whose fp16 gradient overflowed
 
@@ -129,9 +130,10 @@ class Stepper:
         weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
         gradients = [weight.grad for weight in weights if weight.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
-        if limit is not None and norm > limit:
+        size = float(whole(norm))
+        if limit is not None and size > limit:
             nn.utils.clip_grads_with_norm_(weights, limit, norm, foreach=True)
-        return float(norm)
+        return size
 
     def _move(self, norm: float, batches: list[Indices]) -> None:
         scaled = self.accelerator.scaler is not None
