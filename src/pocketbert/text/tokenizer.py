@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pocketbert.errors import InputError, TokenizerError
 from pocketbert.text.encoding import Batch, Encoding, pad
@@ -282,6 +285,13 @@ class Tokenizer:
     def special_ids(self) -> frozenset[int]:
         """The ids of all special tokens."""
         return frozenset(self._ids[word] for word in self._settings.vocabulary.special)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all that decides how texts are cut and what the tokens are called: equal ones cut alike."""
+        with TemporaryDirectory() as folder:
+            self.save(folder)
+            return sha256((Path(folder) / "tokenizer.json").read_bytes()).hexdigest()
 
     def __repr__(self) -> str:
         return f"<Tokenizer of {self.size} words, {'uncased' if self.lowercase else 'cased'}>"
