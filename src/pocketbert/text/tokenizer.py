@@ -238,6 +238,17 @@ class Tokenizer:
         """
         return self._settings.continues(self.token(id), text, start)
 
+    def joins(self, before: int, id: int) -> bool:  # noqa: A002
+        """Whether a token goes on with the word that the token before it belongs to, as far as the two tell.
+
+        >>> tokenizer = Tokenizer.load()
+        >>> tokenizer.joins(tokenizer.id("read"), tokenizer.id("##ing"))
+        True
+        """
+        special = self._settings.vocabulary.special
+        left, right = self.token(before), self.token(id)
+        return left not in special and right not in special and self._settings.joins(left, right)
+
     def frame(self, ids: Iterable[int]) -> list[int]:
         """The ids of one text with the special tokens around them.
 

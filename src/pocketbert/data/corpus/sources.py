@@ -59,6 +59,10 @@ class Corpus:
         for name, table in self._tables.items():
             yield from filter(None, tables.from_table(table, name, self.field))
 
+    def texts(self) -> Iterable[str]:
+        """Every sentence, to be gone through as often as one likes."""
+        return _Sentences(self)
+
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """All files and sets with their hashes; a set has the fingerprint that `datasets` gives it."""
@@ -75,6 +79,14 @@ class Corpus:
     @cached_property
     def _tables(self) -> dict[str, Any]:
         return {name: tables.load_table(name, self.split) for name in self.sets}
+
+
+@dataclass(frozen=True, eq=False)
+class _Sentences:
+    corpus: Corpus
+
+    def __iter__(self) -> Iterator[str]:
+        return (sentence for document in self.corpus.documents() for sentence in document)
 
 
 def open_corpus(
