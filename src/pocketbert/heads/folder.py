@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pocketbert import checkpoint, hub
 from pocketbert.checkpoint import NameTable
@@ -236,7 +236,9 @@ def _fill(
         unused += [f"head.{name}" for name in held.head]
     if isinstance(model, Model):
         if head_weights:
-            checkpoint.fill(model.head, head_weights)
+            fresh = {} if saved == kind else _missing_part(model.head, head_weights)
+            new += ["the head for pairs of sentences"] if fresh else []
+            checkpoint.fill(model.head, head_weights | fresh)
         else:
             new.append(f"the {kind} head")
     return tuple(new), tuple(sorted(unused))
@@ -246,10 +248,21 @@ def _for_head(weights: dict[str, Tensor], saved: HeadKind | None, kind: HeadKind
     """A saved head's weights for the head that is wanted: its own, or its part of the pre-training heads."""
     if saved == kind:
         return weights
+    if saved == "masked-lm" and kind == "pretraining":
+        return {f"masked_lm.{name}": value for name, value in weights.items()}
     part = {"masked-lm": "masked_lm.", "next-sentence": "next_sentence."}.get(kind or "")
     if saved != "pretraining" or part is None:
         return {}
     return {name.removeprefix(part): value for name, value in weights.items() if name.startswith(part)}
+
+
+def _missing_part(head: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The fresh weights of both pre-training heads where only the masked words' were saved."""
+    if "masked_lm.bias" not in weights:
+        return {}
+    return {
+        name: value.detach() for name, value in head.named_parameters() if not name.startswith("masked_lm.")
+    }
 
 
 def _renamed(table: NameTable, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

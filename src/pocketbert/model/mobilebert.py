@@ -255,6 +255,31 @@ PRESETS = {
         hidden_dropout_prob=0.1,
         classifier_activation=True,
     ),
+    # A teacher and a student with the same feature maps (128) and heads, for experiments on two cores.
+    "ib-bert-bench": MobileBertConfig(
+        vocab_size=8192,
+        embedding_size=64,
+        hidden_size=128,
+        intra_bottleneck_size=256,
+        intermediate_size=1024,
+        num_hidden_layers=6,
+        num_feedforward_networks=1,
+        attention_input="block",
+        normalization_type="layer_norm",
+        hidden_act="gelu",
+        hidden_dropout_prob=0.1,
+        max_position_embeddings=128,
+        classifier_activation=True,
+    ),
+    "mobilebert-bench": MobileBertConfig(
+        vocab_size=8192,
+        embedding_size=64,
+        hidden_size=128,
+        intra_bottleneck_size=32,
+        intermediate_size=128,
+        num_hidden_layers=6,
+        max_position_embeddings=128,
+    ),
     # Two blocks that run in milliseconds: for tests and for trying things out.
     "mobilebert-nano": MobileBertConfig(
         embedding_size=16,

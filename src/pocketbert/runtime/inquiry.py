@@ -12,8 +12,8 @@ from pocketbert.runtime.documents import Document, Plan
 from pocketbert.runtime.evidence import Candidate, Evidence
 from pocketbert.runtime.options import Options
 from pocketbert.runtime.order import promises, unread_chance
-from pocketbert.runtime.sentences import sentence_around
 from pocketbert.text.calibration import Calibration
+from pocketbert.text.sentences import sentence_around
 from pocketbert.text.windows import Window
 
 

@@ -18,6 +18,7 @@ from pocketbert.text.vocabulary import Vocabulary
 if TYPE_CHECKING:  # imported when an engine is built, so that `import pocketbert.text` stays cheap
     from tokenizers import Tokenizer as Library
     from tokenizers.decoders import Decoder
+    from tokenizers.models import Model
     from tokenizers.normalizers import Normalizer
 
 CHUNK = 1 << 14  # code points given to the library at once: it takes up to 700 bytes for each while it works
@@ -76,6 +77,15 @@ class Engine:
         """The text of some tokens."""
         with panics_caught():
             return self._decoder.decode(tokens)
+
+    def untrained(self, model: Model) -> Library:
+        """A library that prepares texts in the same way, with a model that is yet to be trained."""
+        from tokenizers import Tokenizer as Library
+
+        library = Library(model)
+        library.normalizer = self._library.normalizer
+        library.pre_tokenizer = self._library.pre_tokenizer
+        return library
 
     def _end(self, text: str, start: int, chunk: int) -> int:
         limit = start + chunk

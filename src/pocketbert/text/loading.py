@@ -45,6 +45,9 @@ class Settings(Protocol):
     def continues(self, word: str, text: str, start: int, /) -> bool:
         """Whether a token that starts there goes on inside a word of the text."""
 
+    def joins(self, before: str, word: str, /) -> bool:
+        """Whether a token goes on with the word of the token before it, told without the text."""
+
     def engine(self) -> Engine:
         """Build the engine."""
 

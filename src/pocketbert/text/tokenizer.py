@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pocketbert.errors import InputError, TokenizerError
 from pocketbert.text.encoding import Batch, Encoding, pad
@@ -235,6 +238,17 @@ class Tokenizer:
         """
         return self._settings.continues(self.token(id), text, start)
 
+    def joins(self, before: int, id: int) -> bool:  # noqa: A002
+        """Whether a token goes on with the word that the token before it belongs to, as far as the two tell.
+
+        >>> tokenizer = Tokenizer.load()
+        >>> tokenizer.joins(tokenizer.id("read"), tokenizer.id("##ing"))
+        True
+        """
+        special = self._settings.vocabulary.special
+        left, right = self.token(before), self.token(id)
+        return left not in special and right not in special and self._settings.joins(left, right)
+
     def frame(self, ids: Iterable[int]) -> list[int]:
         """The ids of one text with the special tokens around them.
 
@@ -282,6 +296,13 @@ class Tokenizer:
     def special_ids(self) -> frozenset[int]:
         """The ids of all special tokens."""
         return frozenset(self._ids[word] for word in self._settings.vocabulary.special)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all that decides how texts are cut and what the tokens are called: equal ones cut alike."""
+        with TemporaryDirectory() as folder:
+            self.save(folder)
+            return sha256((Path(folder) / "tokenizer.json").read_bytes()).hexdigest()
 
     def __repr__(self) -> str:
         return f"<Tokenizer of {self.size} words, {'uncased' if self.lowercase else 'cased'}>"

@@ -13,7 +13,7 @@ from pocketbert.errors import TokenizerError
 from pocketbert.text.engine import Engine, add_words, can_be_cut_at_blanks, panics_caught
 from pocketbert.text.layout import BERT, Layout
 from pocketbert.text.vocabulary import Kind, Role, Vocabulary
-from pocketbert.text.words import inside_word
+from pocketbert.text.words import inside_word, touching
 
 BLANK = "▁"
 QUOTES = ("``", "''")
@@ -75,6 +75,10 @@ class Unigram:
     def continues(self, _word: str, text: str, start: int) -> bool:
         """Whether a token that starts there goes on inside a word."""
         return inside_word(text, start)
+
+    def joins(self, before: str, word: str) -> bool:
+        """Whether a token goes on with the word of the token before it: no blank, and letters on both sides."""
+        return not word.startswith(BLANK) and touching(self.plain(before), self.plain(word))
 
     def engine(self) -> Engine:
         """Build the engine."""

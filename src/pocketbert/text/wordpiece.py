@@ -57,6 +57,10 @@ class WordPiece:
         """Whether a token goes on inside a word, as its mark says."""
         return self.kind(word) == "continuation"
 
+    def joins(self, _before: str, word: str) -> bool:
+        """Whether a token goes on with the word of the token before it, as its mark says."""
+        return self.kind(word) == "continuation"
+
     def engine(self) -> Engine:
         """Build the engine."""
         with panics_caught():

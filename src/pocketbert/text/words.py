@@ -20,6 +20,17 @@ def inside_word(text: str, place: int) -> bool:
     return 0 < place < len(text) and _goes_on(text[place - 1]) and _goes_on(text[place])
 
 
+def touching(left: str, right: str) -> bool:
+    """Whether two stretches that stand side by side make one word; half a character always belongs to its other half.
+
+    >>> touching("un", "seen"), touching("well", "-"), touching("", "a")
+    (True, False, False)
+    """
+    if not left or not right:
+        return False
+    return "\ufffd" in (left[-1], right[0]) or inside_word(left[-1] + right[0], 1)
+
+
 def _goes_on(letter: str) -> bool:
     if not letter.isalnum() and not unicodedata.category(letter).startswith("M"):
         return False

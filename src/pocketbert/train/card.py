@@ -29,10 +29,11 @@ def write_card(
 
     `task` is Hugging Face's word for it, such as question-answering. What the run left in `output_dir/run.json`
     (data, versions) goes into the card; of files only their names do, since a path means nothing elsewhere.
+    `base_model` is the recipe's `model` if it is left out; empty for weights that began with none.
     """
     run = _run_of(settings.output_dir)
     title = title or folder.resolve().name
-    base_model = base_model or str(getattr(settings, "model", "")) or None
+    base_model = (str(getattr(settings, "model", "")) if base_model is None else base_model) or None
     parts = [
         _head(task, title, scores, evaluated_on, base_model, language, license, tags),
         f"# {title}",

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pocketbert.errors import InputError
 from pocketbert.train.schedule import Rates
 from pocketbert.train.settings import LoopSettings
+
+Lengths = Sequence[int] | NDArray[np.int64]
+
+
+@runtime_checkable
+class Renewed(Protocol):
+    """Examples that differ from epoch to epoch, in their masks for instance, but not in number and length."""
+
+    def at(self, epoch: int) -> Sequence[Any]:
+        """The examples of an epoch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +35,7 @@ class Job:
     collate: Callable[[list[Any]], Any]
     loss_function: Callable[[nn.Module, Any, int], tuple[Tensor, Mapping[str, float]]]
     settings: LoopSettings
-    lengths: Sequence[int] | None = None
+    lengths: Lengths | None = None
     weight: Callable[[Any], float] | None = None
     evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None
     best: str | None = None
@@ -31,7 +43,11 @@ class Job:
     rates: Rates | None = None
     data_files: Sequence[Path] = ()
 
-    def example_lengths(self) -> Sequence[int]:
+    def examples_at(self, epoch: int) -> Sequence[Any]:
+        """The examples as they are in an epoch."""
+        return self.examples.at(epoch) if isinstance(self.examples, Renewed) else self.examples
+
+    def example_lengths(self) -> Lengths:
         """The length of every example in tokens."""
         if self.lengths is not None:
             if len(self.lengths) != len(self.examples):

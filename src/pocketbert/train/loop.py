@@ -21,7 +21,7 @@ from pocketbert.train.batches import Batches, Course
 from pocketbert.train.best import Best
 from pocketbert.train.fields import to_json
 from pocketbert.train.interrupt import Interrupted, Signals
-from pocketbert.train.job import Job, Result
+from pocketbert.train.job import Job, Lengths, Result
 from pocketbert.train.log import Progress
 from pocketbert.train.machine import Machine
 from pocketbert.train.output import Output
@@ -41,7 +41,7 @@ def train(
     collate: Callable[[list[Example]], Batch],
     loss_function: Callable[[nn.Module, Batch, int], tuple[Tensor, Mapping[str, float]]],
     settings: LoopSettings,
-    lengths: Sequence[int] | None = None,
+    lengths: Lengths | None = None,
     weight: Callable[[Batch], float] | None = None,
     evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
     best: str | None = None,
@@ -57,6 +57,7 @@ def train(
     `loss_function` also returns floats to log, the same names on every call of a step. It must call `model(...)`
     itself, not a part of it, or several processes could not share gradients.
 
+    `examples` may have a method `at(epoch)`, which gives those of an epoch: as many, as long, but masked anew.
     `lengths` are the examples' token counts (default: of their `input_ids`). `evaluate(model)` gives scores, of
     which `best` is the one to choose by; every process calls it. `rates(step, part)` replaces the schedule; a part
     whose rate is 0 rests in that step, and gets no gradient. `data_files` are hashed into run.json.
@@ -139,9 +140,10 @@ class _Loop:
         now, began = self.now, time.monotonic()
         minutes = self.settings.save_minutes
         late = self.machine.main and minutes is not None and began - self.saved_at > 60 * minutes
-        batches = self.batches.step(*self.course.at(now.step))
+        epoch, position = self.course.at(now.step)
+        batches = self.batches.step(epoch, position)
         try:
-            outcome = self.stepper.run(now.step, batches, (signals.number > 0, late))
+            outcome = self.stepper.run(now.step, batches, (signals.number > 0, late), epoch=epoch)
         except TrainingError as error:
             raise self.output.failure(now.step + 1, error) from error
         now.step += 1

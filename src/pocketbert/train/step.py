@@ -55,12 +55,15 @@ class Stepper:
         self.batches, self.rates = batches, rates
         self._skipped = 0
 
-    def run(self, step: int, batches: list[Indices], shared: tuple[float, ...] = ()) -> Outcome:
+    def run(
+        self, step: int, batches: list[Indices], shared: tuple[float, ...] = (), *, epoch: int = 0
+    ) -> Outcome:
         """Do step number `step` (from 0) on its batches; `shared` numbers are summed over the processes."""
         settings, world = self.job.settings, self.accelerator.num_processes
         rate = self._set_rates(step)
         own = self._own(batches)
-        collated = [self.job.collate([self.job.examples[int(number)] for number in part]) for part, _ in own]
+        examples = self.job.examples_at(epoch)
+        collated = [self.job.collate([examples[int(number)] for number in part]) for part, _ in own]
         weights = [
             counted * (1.0 if self.job.weight is None else float(self.job.weight(batch)))
             for batch, (_, counted) in zip(collated, own, strict=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pocketbert.runtime.sentences import REACH, sentence_around
+from pocketbert.text.sentences import REACH, sentence_around
 
 CASES = [
     ("One here. The [cat] sat. Then it left.", "The cat sat."),

@@ -1,8 +1,9 @@
-"""The sentence around a stretch of text: for people to read an answer in, so a rule of thumb is enough."""
+"""Sentences by a rule of thumb: the one around an answer, for people to read, and all of a text, for a corpus."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 CELLS = " | "  # what stands between the cells of a table's row: a row is a sentence
 REACH = 1000  # characters looked at on either side; a text without full stops must not become one sentence
@@ -20,6 +21,25 @@ ABBREVIATION = re.compile(
     r"|e\.g|i\.e|Fig|Figs|Eq|Vol|pp?|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
     r"|(?:^|[\s(.])[A-Z]|(?:^|\n)[ \t]*\d{1,3})\.$"
 )
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text in their order, without the blanks between them.
+
+    >>> list(sentences("Dr. Ada wrote it. Who else? Nobody."))
+    ['Dr. Ada wrote it.', 'Who else?', 'Nobody.']
+    """
+    first = 0
+    for match in END.finditer(text):
+        if _is_abbreviation(text, match):
+            continue
+        sentence = text[first : match.end()].strip()
+        if sentence:
+            yield sentence
+        first = match.end()
+    rest = text[first:].strip()
+    if rest:
+        yield rest
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:

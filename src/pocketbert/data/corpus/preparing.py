@@ -1,0 +1,184 @@
+"""Tokenise a corpus once: shards that follow from the texts and the tokenizer alone, however many workers make them.
+
+A run that was stopped goes on with the shards that are missing. A folder that holds the shards of other texts or of
+another tokenizer is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from pocketbert.data.corpus.plain import Document
+from pocketbert.data.corpus.shards import UNFINISHED, shard_folder, write_shard
+from pocketbert.data.corpus.sources import Corpus
+from pocketbert.data.corpus.tokens import INDEX, VERSION, Tokens, read_index
+from pocketbert.errors import InputError
+from pocketbert.text import Tokenizer
+from pocketbert.text.files import write_json
+
+_PLAN = "plan.json"
+SHARD_CHARACTERS = 1 << 24  # about four million tokens of English: seconds of work, and eight megabytes
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the preparation is."""
+
+    shards: int
+    documents: int
+    characters: int
+
+
+def prepare(
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    folder: str | Path,
+    *,
+    workers: int = 1,
+    shard_characters: int = SHARD_CHARACTERS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Tokens:
+    """The corpus as mapped tokens in a folder; what is there already is not done again.
+
+    `workers` are processes: guard a script of yours with `if __name__ == "__main__"`. `progress` is called after every
+    shard.
+    """
+    if workers < 1 or shard_characters < 1:
+        raise InputError(
+            f"workers is {workers} and shard_characters {shard_characters}; both must be 1 or more"
+        )
+    folder = Path(folder)
+    identity = _identity(corpus, tokenizer, shard_characters)
+    if (folder / INDEX).is_file():
+        _check_same(read_index(folder), identity, folder)
+        return Tokens.open(folder, tokenizer)
+    if (folder / _PLAN).is_file():
+        _check_same(json.loads((folder / _PLAN).read_text(encoding="utf-8")), identity, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / _PLAN, identity)
+    for path in folder.glob(f"{UNFINISHED}*"):
+        shutil.rmtree(path, ignore_errors=True)
+    number = documents = characters = 0
+    with _Workers(workers, folder, tokenizer) as pool:
+        for number, chunk in enumerate(_chunks(corpus.documents(), shard_characters), start=1):
+            if not shard_folder(folder, number - 1).is_dir():
+                pool.write(number - 1, chunk)
+            documents += len(chunk)
+            characters += sum(map(_characters, chunk))
+            if progress is not None:
+                progress(Progress(number, documents, characters))
+    if not documents:
+        names = ", ".join(source.name for source in corpus.sources[:3])
+        raise InputError(f"the corpus is empty: there is no sentence in {names}")
+    index = {**identity, **corpus.describe(), "shards": number}
+    tokens = Tokens.from_shards(folder, index)
+    if not len(tokens):
+        raise InputError(
+            f"the corpus is empty: {documents} documents hold nothing that the tokenizer can read"
+        )
+    write_json(folder / INDEX, {**index, "documents": len(tokens), "tokens": tokens.size})
+    return tokens
+
+
+class _Workers:
+    """Processes that write shards, or this process where one is enough; never more texts in memory than are needed."""
+
+    def __init__(self, count: int, folder: Path, tokenizer: Tokenizer) -> None:
+        self._count = count
+        self._writer = _Writer(folder, tokenizer)
+        self._pool = None
+        self._running: deque[Future[None]] = deque()
+        if count > 1:
+            # Spawned, not forked: the tokenizer's library has threads, and a fork would copy their locks.
+            self._pool = ProcessPoolExecutor(
+                count, mp_context=get_context("spawn"), initializer=_equip, initargs=(folder, tokenizer)
+            )
+
+    def write(self, number: int, documents: list[Document]) -> None:
+        if self._pool is None:
+            self._writer.write(number, documents)
+            return
+        while len(self._running) > self._count:
+            self._running.popleft().result()
+        self._running.append(self._pool.submit(_write_equipped, number, documents))
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=kind is not None)
+            if kind is None:
+                for future in self._running:
+                    future.result()
+
+
+@dataclass(frozen=True)
+class _Writer:
+    folder: Path
+    tokenizer: Tokenizer
+
+    def write(self, number: int, documents: list[Document]) -> None:
+        write_shard(self.folder, number, documents, self.tokenizer)
+
+
+_equipped: list[
+    _Writer
+] = []  # of a worker process: a tokenizer takes long to build, so each has one for all shards
+
+
+def _equip(folder: Path, tokenizer: Tokenizer) -> None:
+    _equipped[:] = [_Writer(folder, tokenizer)]
+
+
+def _write_equipped(number: int, documents: list[Document]) -> None:
+    _equipped[0].write(number, documents)
+
+
+def _identity(corpus: Corpus, tokenizer: Tokenizer, shard_characters: int) -> dict[str, Any]:
+    described = corpus.describe()
+    return {
+        "version": VERSION,
+        "tokenizer": tokenizer.fingerprint,
+        "vocabulary": tokenizer.size,
+        # Without their names: a corpus that has moved is the same corpus.
+        "texts": [[source["format"], source["sha256"]] for source in described["sources"]],
+        "field": described["field"],
+        "split": described["split"],
+        "shard_characters": shard_characters,
+    }
+
+
+def _check_same(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    differing = [name for name, value in wanted.items() if there.get(name) != value]
+    if differing:
+        raise InputError(
+            f"{folder} holds the shards of another corpus: {' and '.join(differing)} differ; "
+            "give another folder, or delete this one"
+        )
+
+
+def _chunks(documents: Iterator[Document], size: int) -> Iterator[list[Document]]:
+    """The documents of one shard after the other; where a shard ends depends on the texts alone."""
+    chunk: list[Document] = []
+    characters = 0
+    for document in documents:
+        chunk.append(document)
+        characters += _characters(document)
+        if characters >= size:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _characters(document: Document) -> int:
+    return sum(map(len, document))

@@ -1,0 +1,94 @@
+"""Rows with a field of text: JSON lines, Parquet files, and sets that the `datasets` library loads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pocketbert.data.corpus.plain import Document, from_sentences, from_text, lines
+from pocketbert.errors import InputError, require
+
+
+def from_json_lines(path: Path, field: str) -> Iterator[Document]:
+    """One JSON object a line; `field` holds a text, or a list of sentences."""
+    for number, line in enumerate(lines(path), start=1):
+        if not line:
+            continue
+        place = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{place} is not a JSON object: {error}") from error
+        if not isinstance(row, dict):
+            raise InputError(
+                f"{place} holds a {type(row).__name__}; every line must be an object with named fields"
+            )
+        yield _document(row, field, place)
+
+
+def from_parquet(path: Path, field: str) -> Iterator[Document]:
+    """One document a row of a Parquet file."""
+    parquet = require("pyarrow.parquet", extra="lab")
+    try:
+        file = parquet.ParquetFile(path)
+        names = file.schema_arrow.names
+    except Exception as error:  # the library raises errors of its own kinds
+        raise InputError(f"{path} is not a Parquet file: {error}") from error
+    if field not in names:
+        raise InputError(_no_field(str(path), field, names))
+    number = 0
+    with file:
+        for batch in file.iter_batches(batch_size=1024, columns=[field]):
+            for value in batch.column(0).to_pylist():
+                yield _document({field: value}, field, f"{path}, row {number}")
+                number += 1
+
+
+def from_table(table: Any, name: str, field: str) -> Iterator[Document]:
+    """One document a row of a set."""
+    if field not in table.column_names:
+        raise InputError(_no_field(name, field, table.column_names))
+    for number, row in enumerate(table.select_columns([field])):
+        yield _document(row, field, f"{name}, row {number}")
+
+
+def load_table(name: str, split: str) -> Any:
+    """A set by its hub name, `owner/name` or `owner/name:configuration`, or a folder that `datasets` reads."""
+    datasets = require("datasets", extra="lab")
+    path = Path(name)
+    place, _, configuration = (name, "", "") if path.exists() else name.partition(":")
+    try:
+        if (path / "state.json").is_file() or (path / "dataset_dict.json").is_file():
+            table = datasets.load_from_disk(place)
+            table = table[split] if isinstance(table, dict) else table
+        else:
+            table = datasets.load_dataset(place, configuration or None, split=split)
+    except Exception as error:  # the library raises whatever its readers and the network raise
+        reason = str(error).strip() or type(error).__name__
+        raise InputError(
+            f"{name}: `datasets` cannot load the split {split!r} ({reason}); give files, a folder of save_to_disk, "
+            "or a hub name such as 'owner/name:configuration' with the network on"
+        ) from error
+    return table
+
+
+def _document(row: Mapping[str, object], field: str, place: str) -> Document:
+    if field not in row:
+        raise InputError(_no_field(place, field, row))
+    value = row[field]
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return from_text(value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return from_sentences(value)
+    raise InputError(
+        f"{place}: {field!r} is of the type {type(value).__name__}; a text or a list of sentences is read"
+    )
+
+
+def _no_field(place: str, field: str, names: object) -> str:
+    known = ", ".join(map(str, names)) if isinstance(names, (list, tuple, Mapping)) else str(names)
+    return f"{place} has no field {field!r}; name the one with the text by field=…: it has {known}"
