@@ -251,8 +251,7 @@ class _Loop:
 
     def _finish(self) -> Result:
         now = self.now
-        state.set_weights(self.machine.model, self.machine.weights(), self.output.folder)
-        self.machine.average = None  # the model itself has it now
+        self.machine.settle(self.output.folder)
         self.machine.wait()
         mean = self.output.snapshots.mean() if self.settings.average_last else {}
         if mean:

@@ -66,6 +66,11 @@ class Machine:
         averaged = {} if self.average is None else self.average.weights
         return {**_whole(state.weights_of(self._trained)), **averaged}
 
+    def settle(self, source: Path) -> None:
+        """Put the weights worth keeping into the model for good: nothing more is learnt."""
+        state.set_weights(self.model, self.weights(), source)
+        self.average, self._sharded, self._trained = None, False, self.model
+
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Within, the model has the weights worth keeping and is in evaluation mode; nothing else changes."""
