@@ -21,6 +21,7 @@ from pocketbert.transfer.lesson import Lesson, Terms, pick
 from pocketbert.transfer.methods import METHODS, Course, schedule
 from pocketbert.transfer.student import initialise, owners, shaped
 from pocketbert.transfer.teacher import Teacher, check_vocabulary
+from pocketbert.transfer.teaching import Teaching, check, relation_heads
 from pocketbert.transfer.views import INPUTS, Wanted, look
 
 WORDS = [
@@ -204,11 +205,54 @@ def test_what_does_not_fit_is_not_copied() -> None:
 
 
 def test_a_preset_takes_the_teacher_s_vocabulary() -> None:
-    made = shaped(
-        preset("mobilebert-nano"), replace(preset("ib-bert-nano"), vocab_size=500, max_position_embeddings=64)
+    master = teacher(max_position_embeddings=64)
+    made = shaped(preset("mobilebert-nano"), master)
+    assert (made.vocab_size, made.max_position_embeddings, made.intra_bottleneck_size) == (
+        parity.VOCABULARY,
+        64,
+        16,
     )
-    assert (made.vocab_size, made.max_position_embeddings, made.intra_bottleneck_size) == (500, 64, 16)
+    assert shaped(preset("bert-nano"), master).max_position_embeddings == 128
     assert owners(model("albert-nano", None)) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "changes", "said"),
+    [
+        ("none", "ib-bert-nano", {"head": None}, "no masked-LM head"),
+        (
+            "joint",
+            "bert-nano",
+            {"num_attention_heads": 2},
+            "the student has 4 attention heads and the teacher 2",
+        ),
+        ("tinybert", "xlnet-nano", {"head": None}, "TinyBERT compares scores"),
+    ],
+)
+def test_what_cannot_be_taught_is_said_before_the_first_step(method, name, changes, said) -> None:
+    stages = schedule(method, Course(blocks=4, block_steps=1, distillation_steps=int(method == "none")))
+    with pytest.raises(InputError, match=said):
+        check(model("mobilebert-nano"), teacher(name, **changes), stages)
+
+
+def test_relation_heads_divide_both_widths() -> None:
+    student = model("mobilebert-nano", intra_bottleneck_size=24, num_attention_heads=3)
+    assert relation_heads(student, teacher("bert-nano", None)) == 4
+    assert relation_heads(student, teacher("bert-nano", None, hidden_size=33, num_attention_heads=11)) == 3
+
+
+def test_distances_by_layer() -> None:
+    master, given = teacher(), batch()
+    pupil = lesson(model("ib-bert-nano"), master)
+    teaching = Teaching(master, pupil.terms)
+    rows = teaching.distances(pupil, [given])
+    assert rows == [{"feature_map": pytest.approx(0, abs=1e-6), "attention": pytest.approx(0, abs=1e-6)}] * 4
+    with torch.no_grad():
+        pupil.student.encoder.blocks[2].attention.query.weight.mul_(-1)
+    rows = teaching.distances(pupil, [given, given])
+    assert rows[1]["feature_map"] == pytest.approx(0, abs=1e-6)
+    assert rows[2]["attention"] > 1e-3
+    assert rows[2]["feature_map"] > 1e-5
 
 
 def test_a_teacher_of_transformers(tmp_path: Path) -> None:

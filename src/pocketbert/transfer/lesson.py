@@ -76,10 +76,10 @@ class Lesson(nn.Module):
                 parts[name] = torch.stack(values).mean()
         blocks = len(self.terms.layers)
         if "embeddings" in stage.losses and taught is not None:
-            parts["embeddings"] = losses.hidden(self._fit(seen.map(0)), taught.map(0), seen.mask)
+            parts["embeddings"] = losses.hidden(self.fit(seen.map(0)), taught.map(0), seen.mask)
         if "cosine" in stage.losses and taught is not None:
             last = taught.map(self.terms.teacher_blocks)
-            parts["cosine"] = losses.cosine(self._fit(seen.map(blocks)), last, seen.mask)
+            parts["cosine"] = losses.cosine(self.fit(seen.map(blocks)), last, seen.mask)
         if any(name in stage.losses for name in WORD_LOSSES):
             parts |= self._words(batch, stage, seen, logits)
         total = torch.stack([stage.losses[name] * value for name, value in parts.items()]).sum()
@@ -106,10 +106,10 @@ class Lesson(nn.Module):
                 ]
             ).sum()
         return _LAYER[name](
-            self._fit(seen.map(number + 1)), taught.map(source + 1), seen.mask, self.terms.statistics
+            self.fit(seen.map(number + 1)), taught.map(source + 1), seen.mask, self.terms.statistics
         )
 
-    def _fit(self, feature_map: Tensor) -> Tensor:
+    def fit(self, feature_map: Tensor) -> Tensor:
         """A feature map in the teacher's width."""
         if self.projection is None:
             return feature_map

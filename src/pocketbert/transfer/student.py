@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -18,18 +18,19 @@ from pocketbert.transfer.teacher import Teacher, words_head
 
 Initialise = Literal["fresh", "ends", "blocks"]
 
-# What a student's text looks like is its teacher's: the vocabulary, the segments and how far positions reach.
-_TEXT = ("vocab_size", "type_vocab_size", "max_position_embeddings", "pad_token_id")
+# What a student's text looks like is its teacher's: segments, and how far positions reach.
+_TEXT = ("type_vocab_size", "max_position_embeddings")
 
 
-def shaped(config: Config, teacher: Config) -> Config:
-    """A preset's shape with the teacher's vocabulary, segments and positions."""
-    own, theirs = ({field.name for field in fields(one)} for one in (config, teacher))
-    if config.model_type == teacher.model_type:
-        shared = [name for name in _TEXT if name in own & theirs]
-    else:  # families count their positions differently
-        shared = [name for name in ("vocab_size", "pad_token_id") if name in own & theirs]
-    return replace(config, **{name: getattr(teacher, name) for name in shared})
+def shaped(config: Config, teacher: Teacher) -> Config:
+    """A preset's shape with the teacher's vocabulary and, in the same family, its segments and positions."""
+    theirs = teacher.config
+    changes: dict[str, Any] = {"vocab_size": int(theirs.vocab_size), "pad_token_id": teacher.tokenizer.pad_id}
+    if isinstance(theirs, type(config)):  # families count their positions differently
+        changes |= {
+            field.name: getattr(theirs, field.name) for field in fields(config) if field.name in _TEXT
+        }
+    return replace(config, **changes)
 
 
 @torch.no_grad()

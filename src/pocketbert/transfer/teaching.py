@@ -1,0 +1,112 @@
+"""The teacher's side of a lesson: what it shows of a batch at a stage, live or from its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import torch
+from torch import Tensor, nn
+
+from pocketbert.errors import InputError
+from pocketbert.heads import Model
+from pocketbert.transfer import losses
+from pocketbert.transfer.cache import Cache
+from pocketbert.transfer.lesson import Lesson, Terms, pick
+from pocketbert.transfer.schedule import Stage
+from pocketbert.transfer.teacher import Teacher, missing_head
+from pocketbert.transfer.views import Wanted, attention_width, count_heads, look, shows_scores
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """A teacher with the terms on which it is compared, and the cache that may speak for it."""
+
+    teacher: Teacher
+    terms: Terms
+    cache: Cache | None = None
+
+    def loss(
+        self, lesson: nn.Module, batch: Mapping[str, Tensor], stage: Stage
+    ) -> tuple[Tensor, dict[str, float]]:
+        """What a student loses on a batch; `lesson` may be wrapped. A cache needs the examples' `numbers` (B)."""
+        wanted = self.terms.teaching(stage)
+        taught, logits = None, None
+        if wanted != Wanted():
+            if self.cache is None:
+                taught = self.teacher.look(batch, wanted)
+            else:
+                taught = self.cache.view(batch["numbers"].tolist(), batch["attention_mask"], wanted)
+        if "soft" in stage.losses and taught is not None:
+            logits = self.teacher.logits(pick(taught.map(self.terms.teacher_blocks), batch["positions"]))
+        total, parts = lesson(batch, stage, taught, logits)
+        return total, {name: float(value) for name, value in parts.items()}
+
+    def wanted(self, stages: Iterable[Stage]) -> Wanted:
+        """All that a whole schedule looks at."""
+        found = Wanted()
+        for stage in stages:
+            found |= self.terms.teaching(stage)
+        return found
+
+    @torch.no_grad()
+    def distances(self, lesson: Lesson, batches: Sequence[Mapping[str, Tensor]]) -> list[dict[str, float]]:
+        """How far each block of the student is from its teacher's: feature maps, and attention where heads are alike."""
+        student, terms = lesson.student, self.terms
+        blocks = range(len(terms.layers))
+        alike = count_heads(student.encoder) == count_heads(self.teacher.encoder)
+        rows: list[dict[str, float]] = [{} for _ in blocks]
+        device = next(student.parameters()).device
+        for given in batches:
+            batch = {name: value.to(device) for name, value in given.items()}
+            own = Wanted(frozenset(block + 1 for block in blocks), frozenset(blocks if alike else ()))
+            theirs = Wanted(
+                frozenset(source + 1 for source in terms.layers), frozenset(terms.layers if alike else ())
+            )
+            seen, taught = look(student.encoder, batch, own), self.teacher.look(batch, theirs)
+            for block, source in zip(blocks, terms.layers, strict=True):
+                fitted = lesson.fit(seen.map(block + 1))
+                found = {"feature_map": losses.feature_map(fitted, taught.map(source + 1), seen.mask)}
+                if alike:
+                    found["attention"] = losses.attention(
+                        seen.scores(block), taught.scores(source), seen.mask
+                    )
+                for name, value in found.items():
+                    rows[block][name] = rows[block].get(name, 0.0) + float(value) / len(batches)
+        return rows
+
+
+def check(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> None:
+    """Refuse, before the first step, a schedule that this teacher or this student cannot follow."""
+    needed = {name for stage in stages for name in stage.losses}
+    if "soft" in needed and teacher.words is None:
+        raise InputError(missing_head(teacher.name))
+    own, theirs = count_heads(student.encoder), count_heads(teacher.encoder)
+    if needed & {"attention", "scores"} and own != theirs:
+        raise InputError(
+            f"the student has {own} attention heads and the teacher {theirs}, so they cannot be compared head by head: "
+            "use --method minilm, whose relations need no equal heads, or --attention_weight 0"
+        )
+    if "scores" in needed and not (shows_scores(student.encoder) and shows_scores(teacher.encoder)):
+        raise InputError(
+            "TinyBERT compares scores that follow from queries and keys alone; here the attention has more in it: use "
+            "--method minilm or joint"
+        )
+
+
+def relation_heads(student: Model, teacher: Teacher) -> int:
+    """The most relation heads, up to the larger number of attention heads, that divide both widths."""
+    shared = gcd(attention_width(student.encoder), attention_width(teacher.encoder))
+    most = max(count_heads(student.encoder), count_heads(teacher.encoder))
+    return max(heads for heads in range(1, most + 1) if shared % heads == 0)
+
+
+def projection(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> nn.Module | None:
+    """What brings the student's feature maps to the teacher's width; TinyBERT learns one even between equals."""
+    needed = {name for stage in stages for name in stage.losses}
+    own, theirs = int(student.config.hidden_size), int(teacher.config.hidden_size)
+    by_map = needed & {"feature_map", "mean", "variance", "cosine"}
+    if needed & {"hidden", "embeddings"} or (by_map and own != theirs):
+        return nn.Linear(own, theirs)
+    return None
