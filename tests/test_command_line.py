@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,9 @@ def test_every_verb_is_there_and_its_help_line_is_its_own(verb: str) -> None:
 def test_no_verb_is_forgotten() -> None:
     folder = Path(pocketbert.cli.__file__).parent
     found = {
-        path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text(encoding="utf-8")
+        path.stem
+        for path in folder.glob("*.py")
+        if re.search(r"^(def command\(|command = )", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert found == set(VERBS)
 

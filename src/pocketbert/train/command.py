@@ -19,6 +19,7 @@ import click
 from pocketbert.errors import InputError, PocketbertError
 from pocketbert.train.catalogue import describe, docstring, presets_of
 from pocketbert.train.fields import Field, fields_of, resolve, shown
+from pocketbert.train.settings import LoopSettings
 
 INTERRUPTED = 130
 _ASSIGNMENT = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.DOTALL)
@@ -109,7 +110,9 @@ class _Setting(click.Option):
 
 
 def _declared_in(settings_class: type) -> list[str]:
-    return list(vars(settings_class).get("__annotations__", {}))
+    """The settings that a recipe adds to the loop's, or has defaults of its own for."""
+    owners = [owner for owner in settings_class.__mro__ if owner is not LoopSettings]
+    return [name for owner in owners for name in vars(owner).get("__annotations__", {})]
 
 
 def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
@@ -122,7 +125,10 @@ def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
     except Interrupted as stopped:
         click.echo(str(stopped), err=True)
         return INTERRUPTED
-    if isinstance(report, Mapping):
+    to_json = getattr(report, "to_json", None)
+    if to_json is not None:  # a report that knows how it reads
+        click.echo(json.dumps(to_json()) if as_json else str(report))
+    elif isinstance(report, Mapping):
         if as_json:
             click.echo(json.dumps(report))
         else:

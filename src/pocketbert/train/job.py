@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -42,6 +42,7 @@ class Job:
     greater_is_better: bool = True
     rates: Rates | None = None
     data_files: Sequence[Path] = ()
+    identity: Mapping[str, Any] = field(default_factory=dict)
 
     def examples_at(self, epoch: int) -> Sequence[Any]:
         """The examples as they are in an epoch."""

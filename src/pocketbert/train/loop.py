@@ -48,6 +48,7 @@ def train(
     greater_is_better: bool = True,
     rates: schedule.Rates | None = None,
     data_files: Sequence[Path] = (),
+    identity: Mapping[str, Any] | None = None,
 ) -> Result:
     """Train a model in place.
 
@@ -60,7 +61,8 @@ def train(
     `examples` may have a method `at(epoch)`, which gives those of an epoch: as many, as long, but masked anew.
     `lengths` are the examples' token counts (default: of their `input_ids`). `evaluate(model)` gives scores, of
     which `best` is the one to choose by; every process calls it. `rates(step, part)` replaces the schedule; a part
-    whose rate is 0 rests in that step, and gets no gradient. `data_files` are hashed into run.json.
+    whose rate is 0 rests in that step, and gets no gradient. `data_files` are hashed into run.json. `identity` is what,
+    besides, a run cannot be resumed without: a teacher's hash, say.
     """
     job = Job(
         model=model,
@@ -75,6 +77,7 @@ def train(
         greater_is_better=greater_is_better,
         rates=rates,
         data_files=data_files,
+        identity=identity or {},
     )
     trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
     parts.freeze(model, settings)
@@ -247,6 +250,7 @@ class _Loop:
             "tokens": int(self.batches.lengths.sum()),
             "processes": self.machine.processes,
             **{name: getattr(self.settings, name) for name in names},
+            **self.job.identity,
         }
 
     def _finish(self) -> Result:

@@ -83,11 +83,12 @@ class Course:
         losses: Mapping[str, float],
         layers: tuple[int, ...],
         rates: Mapping[str, float],
+        falling: bool = False,
     ) -> Stage:
-        """A stage that compares layers, at a constant rate."""
+        """A stage that compares layers, at a constant rate as in the paper or at one that falls to its end."""
         return Stage(
             name=name, steps=steps, losses=_counted(losses), layers=layers, rates=rates,
-            warmup=min(self.stage_warmup, steps),
+            warmup=min(self.warmup if falling else self.stage_warmup, steps), end=self.end if falling else 1.0,
         )  # fmt: skip
 
     def distillation(self, steps: int, losses: Mapping[str, float], layers: tuple[int, ...] = ()) -> Stage:
@@ -166,7 +167,7 @@ def tinybert(course: Course) -> list[Stage]:
     rates = dict.fromkeys(["embeddings", *course.parts, "projection"], 1.0)
     losses = {"scores": 1.0, "hidden": 1.0, "embeddings": 1.0}
     return [
-        course.transfer("transfer", course.transfer_steps, losses, course.layers, rates),
+        course.transfer("transfer", course.transfer_steps, losses, course.layers, rates, falling=True),
         course.distillation(course.distillation_steps, word_losses(course.weights)),
     ]
 
@@ -174,8 +175,9 @@ def tinybert(course: Course) -> list[Stage]:
 def minilm(course: Course) -> list[Stage]:
     """Relations among queries, keys and values of one layer, the student's last."""
     rates = dict.fromkeys(["embeddings", *course.parts], 1.0)
+    losses = {"relations": 1.0}
     return [
-        course.transfer("transfer", course.transfer_steps, {"relations": 1.0}, course.layers[-1:], rates),
+        course.transfer("transfer", course.transfer_steps, losses, course.layers[-1:], rates, falling=True),
         course.distillation(course.distillation_steps, word_losses(course.weights)),
     ]
 

@@ -52,9 +52,10 @@ class Teaching:
 
     @torch.no_grad()
     def distances(self, lesson: Lesson, batches: Sequence[Mapping[str, Tensor]]) -> list[dict[str, float]]:
-        """How far each block of the student is from its teacher's: feature maps, and attention where heads are alike."""
+        """How far each block of the student is from its teacher's, where widths or heads are alike."""
         student, terms = lesson.student, self.terms
         blocks = range(len(terms.layers))
+        wide = lesson.projection is not None or student.config.hidden_size == self.teacher.config.hidden_size
         alike = count_heads(student.encoder) == count_heads(self.teacher.encoder)
         rows: list[dict[str, float]] = [{} for _ in blocks]
         device = next(student.parameters()).device
@@ -66,8 +67,10 @@ class Teaching:
             )
             seen, taught = look(student.encoder, batch, own), self.teacher.look(batch, theirs)
             for block, source in zip(blocks, terms.layers, strict=True):
-                fitted = lesson.fit(seen.map(block + 1))
-                found = {"feature_map": losses.feature_map(fitted, taught.map(source + 1), seen.mask)}
+                found: dict[str, Tensor] = {}
+                if wide:
+                    fitted = lesson.fit(seen.map(block + 1))
+                    found["feature_map"] = losses.feature_map(fitted, taught.map(source + 1), seen.mask)
                 if alike:
                     found["attention"] = losses.attention(
                         seen.scores(block), taught.scores(source), seen.mask

@@ -1,0 +1,136 @@
+"""What recipes that learn from plain text share: settings, the corpus, the objective, a model to begin with."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+
+from pocketbert import checkpoint, hub
+from pocketbert.data.corpus import Format, Progress, Tokens, open_corpus, prepare
+from pocketbert.data.objectives import HEADS, Masking, Objective, ObjectiveName, objective
+from pocketbert.errors import InputError
+from pocketbert.model import PRESETS, Config, HeadKind, architecture, preset, read_config
+from pocketbert.text import Tokenizer
+from pocketbert.train.fields import setting
+from pocketbert.train.settings import LoopSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSettings(LoopSettings):
+    """Which texts, and what is learnt from them."""
+
+    train_file: tuple[str, ...] = setting(help="files, folders or patterns of text, or a set of the hub")
+    validation_file: tuple[str, ...] = setting(
+        (), help="the same to evaluate on; none: some documents are held out"
+    )
+    validation_split: float = setting(
+        0.01, help="share of the documents to hold out without a validation_file"
+    )
+    format: Format = setting("auto", help="how the texts are written")  # noqa: RUF009
+    text_field: str = setting("text", help="the field with the text in JSON lines, Parquet and hub sets")
+    split: str = setting("train", help="the part of a hub set")
+    tokens_dir: Path | None = setting(  # noqa: RUF009
+        None, help="folder for the tokenised corpus; none: in output_dir"
+    )
+    preprocessing_num_workers: int = setting(1, help="processes that tokenise")
+    objective: ObjectiveName = setting(  # noqa: RUF009
+        "bert", help="what to learn: as BERT, RoBERTa, ALBERT, DistilBERT or XLNet"
+    )
+    max_seq_length: int = setting(128, help="tokens of a sequence, special ones included")
+    mlm_probability: float = setting(0.15, help="share of the tokens to guess; permutation has one in six")
+    max_predictions_per_seq: int | None = setting(None, help="tokens of a sequence to guess at most")
+    whole_word_mask: bool = setting(False, help="mask all tokens of a word or none", flag_value="true")
+    short_seq_prob: float = setting(0.1, help="share of the pairs that are shorter by chance")
+    dupe_factor: int = setting(1, help="passes over the corpus, with pairs of their own, that make an epoch")
+    max_eval_samples: int = setting(2000, help="evaluate on this many sequences at most")
+
+    def __post_init__(self) -> None:
+        """Refuse what no run can use."""
+        super().__post_init__()
+        for name in ("preprocessing_num_workers", "dupe_factor", "max_eval_samples"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} = {getattr(self, name)}: must be 1 or more")
+
+
+def goal_of(settings: TextSettings, tokenizer: Tokenizer, config: Config) -> Objective:
+    """The objective that the settings ask for, in sequences that the encoder can read."""
+    return objective(
+        settings.objective,
+        tokenizer,
+        length=checked_length(settings.max_seq_length, config),
+        masking=Masking(
+            share=settings.mlm_probability,
+            most=settings.max_predictions_per_seq,
+            whole_words=settings.whole_word_mask,
+        ),
+        short=settings.short_seq_prob,
+    )
+
+
+def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Tokens]:
+    """The corpus to train on and the one to evaluate on, tokenised; no document is in both."""
+    reading: dict[str, Any] = {"format": settings.format, "field": settings.text_field}
+    making: dict[str, Any] = {"workers": settings.preprocessing_num_workers, "progress": _show}
+    folder = tokens_folder(settings)
+    with PartialState().main_process_first():  # the others find it done
+        corpus = open_corpus(settings.train_file, split=settings.split, **reading)
+        tokens = prepare(corpus, tokenizer, folder, **making)
+        if not settings.validation_file:
+            return tokens.split(settings.validation_split, seed=settings.seed)
+        other = open_corpus(settings.validation_file, split=settings.split, **reading)
+        return tokens, prepare(other, tokenizer, folder / "validation", **making)
+
+
+def tokens_folder(settings: TextSettings) -> Path:
+    """Where the tokenised corpus lies."""
+    return settings.tokens_dir or settings.output_dir / "tokens"
+
+
+def checked_length(length: int, config: Config) -> int:
+    """The length of a sequence, if the encoder has so many positions."""
+    if config.at_most(length) < length:
+        raise InputError(
+            f"max_seq_length = {length}, but the encoder has {config.longest} positions: give at most so many, or "
+            "more positions first (pocketbert train positions)"
+        )
+    return length
+
+
+def fresh_config(name: str) -> Config | None:
+    """The config that a preset or a config.json names; None for what has weights of its own."""
+    if Path(name).is_dir():
+        return None
+    if Path(name).is_file():
+        return read_config(checkpoint.read_json(Path(name)))
+    return preset(name) if name in PRESETS else None
+
+
+def known_config(name: str) -> Config:
+    """The config of a preset, a config.json, a folder or a hub name, without any weights."""
+    config = fresh_config(name)
+    if config is None:
+        folder = hub.resolve(name, presets=list(PRESETS)).folder
+        config = read_config(checkpoint.read_json(folder / "config.json"))
+    return config
+
+
+def check_head(config: Config, head: HeadKind, chosen: ObjectiveName) -> None:
+    """Refuse an objective that an architecture has no head for."""
+    family = architecture(config.model_type)
+    if head not in family.heads:
+        fitting = ", ".join(name for name, needed in HEADS.items() if needed in family.heads)
+        raise InputError(
+            f"objective = {chosen}: a {family.classes} model has no head for it; it can learn by {fitting}"
+        )
+
+
+def _show(progress: Progress) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(
+            f"\r\x1b[2Ktokenising: {progress.documents:,} documents, {progress.characters / 1e6:,.0f} M characters"
+        )
+        sys.stderr.flush()

@@ -1,0 +1,339 @@
+"""Teach a small model what a large one knows: layer by layer, then word by word.
+
+    pocketbert distill --teacher teacher --student mobilebert-bench --method progressive --preset bench \
+        --train_file corpus --output_dir student
+
+The teacher is any encoder with its tokenizer; the student is a preset or a config.json for fresh weights, a number for
+the teacher's shape with so many blocks, or a folder to go on with. Methods: progressive, joint and auxiliary transfer
+and none (MobileBERT, arXiv 2004.02984), distilbert, tinybert and minilm. All take blocks x block_steps +
+distillation_steps steps. Expect the student's masked-LM accuracy to come near its teacher's, and `distances.json` to
+say how near each layer came. The output folder holds the student with its head, its tokenizer and a model card.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from accelerate import PartialState
+from torch import Tensor, nn
+
+from pocketbert import checkpoint, hub
+from pocketbert.data.objectives import HEADS, Example, Examples, Objective, score, unigram_baseline
+from pocketbert.errors import InputError
+from pocketbert.heads import Model, build, load, save
+from pocketbert.model import PRESETS, Config, Encoder
+from pocketbert.recipes._plans import Costs, planned, words_of
+from pocketbert.recipes._texts import (
+    TextSettings,
+    check_head,
+    checked_length,
+    fresh_config,
+    goal_of,
+    known_config,
+    prepared,
+    tokens_folder,
+)
+from pocketbert.text import Tokenizer
+from pocketbert.train.card import write_card
+from pocketbert.train.command import main
+from pocketbert.train.fields import setting
+from pocketbert.train.loop import train
+from pocketbert.train.plan import Plan
+from pocketbert.train.seeds import seed_everything
+from pocketbert.transfer.cache import Cache, fingerprint
+from pocketbert.transfer.layers import layer_map
+from pocketbert.transfer.lesson import Lesson, Terms
+from pocketbert.transfer.methods import Course, Method, Weights, schedule
+from pocketbert.transfer.schedule import WORD_LOSSES, Stage, at, rates, total
+from pocketbert.transfer.student import Initialise, initialise, owners, shaped, without_dropout
+from pocketbert.transfer.teacher import Teacher, check_vocabulary
+from pocketbert.transfer.teaching import Teaching, check, projection, relation_heads
+
+COPIED: dict[Method, Initialise] = {"progressive": "ends", "joint": "ends", "distilbert": "blocks"}
+"""What a fresh student takes over from its teacher, as the methods' authors have it; elsewhere nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(TextSettings):
+    """Who teaches whom, and how."""
+
+    teacher: str = setting(help="a folder or a hub name")
+    student: str = setting(
+        help="a preset, a config.json, or a number of the teacher's blocks; a folder or a hub name to go on with"
+    )
+    method: Method = setting("progressive", help="how knowledge is transferred")  # noqa: RUF009
+    teacher_layers: str = setting(
+        "uniform",
+        help="the teacher's block for each of the student's: uniform, last, or a list such as 3,7,11",
+    )
+    initialise: Literal["auto", "fresh", "ends", "blocks"] = setting(
+        "auto",
+        help="what is copied: nothing, embeddings and head, or blocks too; auto: as the method's authors do",
+    )
+    block_steps: int = setting(1000, help="steps of transfer for each block of the student")
+    distillation_steps: int = setting(10_000, help="steps after the transfer, on masked words")
+    lower_rate: float = setting(
+        0.1, help="progressive: share of the rate for blocks that have had their turn"
+    )
+    stage_warmup_steps: int = setting(
+        0, help="steps of warm-up in every stage of progressive and joint transfer"
+    )
+    feature_map_weight: float = setting(100.0, help="weight of feature-map transfer")
+    attention_weight: float = setting(1.0, help="weight of attention transfer")
+    mean_weight: float = setting(5000.0, help="weight of the feature maps' means")
+    variance_weight: float = setting(5.0, help="weight of the feature maps' variances")
+    statistics: Literal["auto", "absolute", "relative"] = setting(
+        "auto",
+        help="means and variances as they are, or relative to the teacher's variance; auto: if it has no norm",
+    )
+    alpha: float = setting(0.5, help="share of the true words; the teacher's soft labels have the rest")
+    temperature: float | None = setting(None, help="of the soft labels; none: 2 for distilbert, else 1")
+    relation_heads: int | None = setting(None, help="minilm: heads of the relations; none: as many as fit")
+    student_dropout: bool = setting(
+        False, help="keep the student's dropout while it learns", flag_value="true"
+    )
+    cache_dir: Path | None = setting(  # noqa: RUF009
+        None, help="folder for what the teacher shows; then every example is masked once, alike in all epochs"
+    )
+    learning_rate: float = setting(1e-3, help="peak rate")
+
+
+class Once(Sequence[Example]):
+    """Examples that are the same in every epoch, so that a teacher needs to read them only once."""
+
+    def __init__(self, examples: Examples) -> None:
+        self.examples = examples
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.examples[number]
+
+
+def run(settings: Settings) -> dict[str, Any]:
+    """Prepare the corpus, teach, evaluate, and write the student to output_dir."""
+    if settings.objective == "permutation":
+        raise InputError(
+            "objective = permutation: distillation compares masked words; choose another objective"
+        )
+    seed_everything(settings.seed)
+    teacher = Teacher.load(settings.teacher, precision=settings.mixed_precision)
+    student, loaded = newcomer(settings, teacher)
+    goal = goal_of(settings, teacher.tokenizer, student.config)
+    if isinstance(teacher.encoder, Encoder):
+        checked_length(settings.max_seq_length, teacher.config)
+    lesson, stages = enrolled(settings, student, teacher, loaded=loaded)
+    tokens, held_out = prepared(settings, teacher.tokenizer)
+    examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
+    held_examples = goal.examples(held_out, seed=settings.seed)[: settings.max_eval_samples]
+    baseline = unigram_baseline(held_examples, goal, tokens.counts())
+    teaching = Teaching(teacher, lesson.terms)
+    if settings.cache_dir is not None:
+        teaching = replace(teaching, cache=filled(settings, teaching, stages, examples, goal))
+
+    def collate(batch: Sequence[Example]) -> dict[str, Tensor]:
+        return goal.collate(batch) | {"numbers": torch.tensor([example.draw[2] for example in batch])}
+
+    def loss_function(
+        model: nn.Module, batch: dict[str, Tensor], step: int
+    ) -> tuple[Tensor, Mapping[str, float]]:
+        return teaching.loss(model, batch, at(stages, step)[0])
+
+    steps = total(stages)
+    ends_with_words = any(name in stages[-1].losses for name in WORD_LOSSES)
+    result = train(
+        lesson,
+        examples=examples if settings.cache_dir is None else Once(examples),
+        lengths=examples.lengths,
+        collate=collate,
+        loss_function=loss_function,
+        settings=replace(settings, max_steps=min(settings.max_steps or steps, steps)),
+        evaluate=lambda _lesson: {**score(student, held_examples, goal), **baseline},
+        best="masked_lm_loss" if ends_with_words else None,
+        greater_is_better=False,
+        rates=rates(stages),
+        data_files=[tokens_folder(settings) / "index.json"],
+        identity={
+            "teacher": teacher.fingerprint(),
+            "stages": [[stage.name, stage.steps] for stage in stages],
+            "max_seq_length": settings.max_seq_length,
+        },
+    )
+    size = settings.per_device_train_batch_size
+    some = [
+        goal.collate(
+            [held_examples[number] for number in range(start, min(start + size, len(held_examples)))]
+        )
+        for start in range(0, min(len(held_examples), 4 * size), size)
+    ]
+    distances = teaching.distances(lesson, some)
+    if PartialState().is_main_process:
+        write(settings, student, teacher, lesson.terms, distances, result.scores)
+    names = sorted({name for row in distances for name in row})
+    means = {f"{name}_distance": sum(row[name] for row in distances) / len(distances) for name in names}
+    return {**result.scores, **means}
+
+
+def newcomer(settings: Settings, teacher: Teacher) -> tuple[Model, bool]:
+    """The student before its first lesson, and whether it brings weights of its own."""
+    head = HEADS[settings.objective]
+    config: Config | None = None
+    if not settings.student.isdecimal():
+        config = fresh_config(settings.student)
+    elif isinstance(teacher.encoder, Encoder):
+        config = replace(teacher.config, num_hidden_layers=int(settings.student))
+    else:
+        raise InputError(
+            f"student = {settings.student}: only an encoder of the house can lend its shape; name a preset"
+        )
+    if config is not None:
+        check_head(config, head, settings.objective)
+        return build(shaped(config, teacher), head), False
+    folder = hub.resolve(settings.student, presets=list(PRESETS)).folder
+    check_vocabulary(teacher, Tokenizer.load(folder), f"the student {settings.student}")
+    return load(folder, head=head), True
+
+
+def enrolled(
+    settings: Settings, student: Model, teacher: Teacher, *, loaded: bool
+) -> tuple[Lesson, tuple[Stage, ...]]:
+    """The student with all it needs to learn, and the stages that it will go through."""
+    check_vocabulary(teacher, teacher.tokenizer, "its own word table")
+    blocks = len(student.encoder.blocks)
+    layers = layer_map(settings.teacher_layers, student=blocks, teacher=teacher.blocks)
+    how = settings.initialise
+    if how == "auto":
+        how = "fresh" if loaded else COPIED.get(settings.method, "fresh")
+    fresh = initialise(student, teacher, how, layers)
+    course = course_of(settings, blocks, fresh=fresh, sharing=owners(student.encoder))
+    stages = schedule(settings.method, course)
+    check(student, teacher, stages)
+    fitting = projection(student, teacher, stages)
+    if fitting is not None:
+        stages = schedule(settings.method, replace(course, fresh=(*fresh, "projection")))
+    terms = Terms(
+        layers=layers,
+        teacher_blocks=teacher.blocks,
+        statistics=teacher.statistics if settings.statistics == "auto" else settings.statistics,
+        temperature=settings.temperature or (2.0 if settings.method == "distilbert" else 1.0),
+        relation_heads=settings.relation_heads or relation_heads(student, teacher),
+    )
+    if not settings.student_dropout:
+        without_dropout(student)
+    return Lesson(student, terms, fitting), stages
+
+
+def course_of(
+    settings: Settings, blocks: int, *, fresh: Sequence[str] = (), sharing: Sequence[int] | None = None
+) -> Course:
+    """The length and pace of a run: warm-up and end are those of its last stage."""
+    last = settings.distillation_steps or blocks * settings.block_steps
+    warmup = settings.warmup_steps
+    return Course(
+        blocks=blocks,
+        block_steps=settings.block_steps,
+        distillation_steps=settings.distillation_steps,
+        weights=Weights(
+            feature_map=settings.feature_map_weight,
+            attention=settings.attention_weight,
+            mean=settings.mean_weight,
+            variance=settings.variance_weight,
+            alpha=settings.alpha,
+        ),
+        lower_rate=settings.lower_rate,
+        stage_warmup=settings.stage_warmup_steps,
+        warmup=round(settings.warmup_ratio * last) if warmup is None else warmup,
+        end=1.0 if settings.lr_scheduler_type == "constant" else settings.lr_end_ratio,
+        fresh=fresh,
+        owners=sharing,
+    )
+
+
+def filled(
+    settings: Settings, teaching: Teaching, stages: Sequence[Stage], examples: Examples, goal: Objective
+) -> Cache:
+    """The cache with all that the teacher will be asked for; what an earlier run left in it is kept."""
+    if settings.cache_dir is None:
+        raise InputError("there is no cache without a cache_dir")
+    process = PartialState()
+    data = fingerprint(
+        tokens=checkpoint.read_json(tokens_folder(settings) / "index.json"),
+        **{
+            name: getattr(settings, name)
+            for name in ("objective", "max_seq_length", "mlm_probability", "seed")
+        },
+        **{
+            name: getattr(settings, name)
+            for name in ("max_predictions_per_seq", "whole_word_mask", "dupe_factor")
+        },
+        split=None if settings.validation_file else settings.validation_split,
+    )
+    with process.main_process_first():
+        wanted = teaching.wanted(stages)
+        cache = Cache(settings.cache_dir, teaching.teacher, wanted, data=data, examples=len(examples))
+
+    def batch(numbers: Sequence[int]) -> dict[str, Tensor]:
+        collated = goal.collate([examples[number] for number in numbers])
+        return {name: value.to(process.device) for name, value in collated.items()}
+
+    def show(done: int, of: int) -> None:
+        if sys.stderr.isatty() and process.is_main_process:
+            sys.stderr.write(f"\r\x1b[2Kthe teacher reads: {done:,} of {of:,} shards" + "\n" * (done == of))
+            sys.stderr.flush()
+
+    size = settings.per_device_train_batch_size
+    cache.fill(batch, batch_size=size, part=process.process_index, of=process.num_processes, progress=show)
+    process.wait_for_everyone()
+    return cache
+
+
+def write(
+    settings: Settings,
+    student: Model,
+    teacher: Teacher,
+    terms: Terms,
+    distances: Sequence[Mapping[str, float]],
+    scores: Mapping[str, float],
+) -> None:
+    """Write the student's folder."""
+    folder = settings.output_dir
+    save(student, folder)
+    teacher.tokenizer.save(folder, model_max_length=student.config.longest)
+    checkpoint.write_json(folder / "scores.json", dict(scores))
+    rows = [
+        {"student": block, "teacher": source, **row}
+        for block, (source, row) in enumerate(zip(terms.layers, distances, strict=True))
+    ]
+    checkpoint.write_json(folder / "distances.json", {"layers": rows})
+    write_card(
+        folder,
+        task="fill-mask",
+        settings=settings,
+        scores=scores,
+        evaluated_on="held-out text",
+        base_model=settings.teacher,
+    )
+
+
+def plan(settings: Any) -> Plan:
+    """What a run with these settings takes; `teacher` may be a preset here."""
+    teacher = known_config(settings.teacher)
+    if settings.student.isdecimal():
+        student = replace(teacher, num_hidden_layers=int(settings.student))
+    else:
+        student = replace(known_config(settings.student), vocab_size=teacher.vocab_size)
+    blocks = student.num_hidden_layers
+    layers = layer_map(settings.teacher_layers, student=blocks, teacher=teacher.num_hidden_layers)
+    stages = schedule(settings.method, course_of(settings, blocks))
+    costs = Costs(student, teacher, layers, length=settings.max_seq_length, words=words_of(settings))
+    return planned(settings, [costs.phase(stage) for stage in stages], student, teacher=teacher)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(__file__, Settings, run))
