@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+import processes
 from pocketbert.errors import InputError
 from pocketbert.train.log import read_log
 from pocketbert.train.state import read_folder
@@ -27,29 +25,7 @@ SETTINGS = {
 
 
 def launch(*runs: dict) -> None:
-    """What `accelerate launch --cpu --num_processes 2` sets up, without the time its own process takes."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shared = {
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "ACCELERATE_USE_CPU": "true",
-    }
-    command = [sys.executable, toy.__file__, json.dumps(runs)]
-    processes = [
-        subprocess.Popen(
-            command,
-            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    outputs = [process.communicate(timeout=400)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(outputs)
+    processes.launch([sys.executable, toy.__file__, json.dumps(runs)])
 
 
 def test_two_processes(tmp_path: Path) -> None:

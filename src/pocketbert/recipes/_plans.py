@@ -83,8 +83,8 @@ def planned(settings: Any, phases: Sequence[Phase], model: Config, teacher: Conf
 
 def words_of(settings: Any) -> int:
     """How many words of a sequence are to be guessed."""
-    share = round(settings.mlm_probability * settings.max_seq_length)
-    return min(share, settings.max_predictions_per_seq or share)
+    share: int = round(settings.mlm_probability * settings.max_seq_length)
+    return min(share, int(settings.max_predictions_per_seq or share))
 
 
 def _guesses(stage: Stage) -> bool:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from accelerate import PartialState
 from torch import Tensor, nn
 
 from pocketbert import checkpoint, hub
@@ -43,6 +42,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.machine import this_process
 from pocketbert.train.plan import Plan
 from pocketbert.train.seeds import seed_everything
 from pocketbert.transfer.cache import Cache, fingerprint
@@ -173,7 +173,7 @@ def run(settings: Settings) -> dict[str, Any]:
         for start in range(0, min(len(held_examples), 4 * size), size)
     ]
     distances = teaching.distances(lesson, some)
-    if PartialState().is_main_process:
+    if this_process().is_main_process:
         write(settings, student, teacher, lesson.terms, distances, result.scores)
     names = sorted({name for row in distances for name in row})
     means = {f"{name}_distance": sum(row[name] for row in distances) / len(distances) for name in names}
@@ -261,7 +261,7 @@ def filled(
     """The cache with all that the teacher will be asked for; what an earlier run left in it is kept."""
     if settings.cache_dir is None:
         raise InputError("there is no cache without a cache_dir")
-    process = PartialState()
+    process = this_process()
     data = fingerprint(
         tokens=checkpoint.read_json(tokens_folder(settings) / "index.json"),
         **{

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, PartialState
 from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast
 from torch import Tensor
 
@@ -21,6 +21,14 @@ from pocketbert.train.settings import LoopSettings
 
 # Engines that take the optimiser over keep its state in pieces that only they can put together.
 _WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
+
+
+def this_process() -> PartialState:
+    """Which of how many processes this is, as `torchrun` and `accelerate launch` have told it.
+
+    Left to itself, accelerate takes processes that torchrun started on a machine without a GPU for strangers.
+    """
+    return PartialState(cpu=not torch.accelerator.is_available())
 
 
 def leave_together() -> None:
@@ -157,6 +165,7 @@ def _whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _accelerator(settings: LoopSettings) -> Accelerator:
     handlers = [DistributedDataParallelKwargs(find_unused_parameters=settings.ddp_find_unused_parameters)]
+    this_process()
     try:
         accelerator = Accelerator(mixed_precision=settings.mixed_precision, kwargs_handlers=handlers)
     except ValueError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -104,15 +105,12 @@ class Plan:
 def forward_flops(config: Config, *, length: int, depth: int | None = None) -> float:
     """Operations of a forward pass of one sequence through the embeddings and the first `depth` blocks."""
     blocks = config.num_hidden_layers
-    whole = measure(config, length=length).flops
-    if depth is None or depth == blocks:
+    whole = _flops(config, length)
+    if depth is None or depth == blocks or blocks == 1:
         return whole
-    block = (
-        whole - measure(replace(config, num_hidden_layers=blocks - 1), length=length).flops
-        if blocks > 1
-        else whole
+    return whole - (blocks - depth) * (whole - _flops(replace(config, num_hidden_layers=1), length)) / (
+        blocks - 1
     )
-    return whole - (blocks - depth) * block
 
 
 def word_flops(config: Config, words: int) -> float:
@@ -175,6 +173,11 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.1f} s"
+
+
+@lru_cache(maxsize=64)
+def _flops(config: Config, length: int) -> float:
+    return float(measure(config, length=length).flops)
 
 
 def _short(number: float) -> str:

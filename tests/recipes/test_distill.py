@@ -1,0 +1,286 @@
+"""Distillation as a user runs it: every method, exact stages, exact resuming, and errors before or at the step."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import processes
+from pocketbert.cli import main
+from pocketbert.errors import InputError, TrainingError
+from pocketbert.heads import load
+from pocketbert.recipes import distill
+from pocketbert.text import Tokenizer
+from pocketbert.train import catalogue
+from pocketbert.train.log import read_log
+from pocketbert.train.state import checkpoints, read_folder
+from pocketbert.transfer.methods import METHODS
+from recipes import lessons
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    return lessons.write_corpus(tmp_path_factory.mktemp("texts") / "corpus.txt")
+
+
+@pytest.fixture(scope="module")
+def teacher(corpus: Path, tmp_path_factory) -> Path:
+    return lessons.make_teacher(corpus, tmp_path_factory.mktemp("teachers") / "teacher")
+
+
+@pytest.fixture
+def given(corpus: Path, teacher: Path, tmp_path: Path) -> dict:
+    return {"teacher": str(teacher), "train_file": [str(corpus)], "output_dir": str(tmp_path / "student")}
+
+
+def test_the_verb_writes_a_model_folder(
+    given: dict, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--teacher", given["teacher"], "--train_file", str(corpus), "--output_dir", given["output_dir"]]
+    assert main(["distill", "--preset", "toy", *flags, "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {"masked_lm_accuracy", "masked_lm_loss", "feature_map_distance", "attention_distance"} <= set(
+        scores
+    )
+    folder = Path(given["output_dir"])
+    student = load(folder)
+    assert (student.kind, student.report.new) == ("pretraining", ())
+    assert Tokenizer.load(folder).size == student.config.vocab_size
+    rows = json.loads((folder / "distances.json").read_text())["layers"]
+    assert [(row["student"], row["teacher"]) for row in rows] == [(0, 0), (1, 1)]
+    assert "fill-mask" in (folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_learns(method: str, given: dict) -> None:
+    changes = {"student": "2", "initialise": "ends"} if method == "distilbert" else {}
+    distill.run(lessons.settings_of(**given, method=method, **changes))
+    records = [
+        record for record in read_log(Path(given["output_dir"]) / "log.jsonl") if record["kind"] == "train"
+    ]
+    assert len(records) == 9, "two blocks of three steps, and three"
+    first, last = records[0], records[-1]
+    expected = {
+        "tinybert": {"scores", "hidden", "embeddings"},
+        "minilm": {"relations"},
+        "none": {"hard", "soft", "sentence"},
+        "distilbert": {"hard", "soft", "cosine"},
+        "auxiliary": {"feature_map", "attention", "mean", "variance", "hard", "soft", "sentence"},
+    }.get(method, {"feature_map", "attention", "mean", "variance"})
+    assert expected <= set(first)
+    assert {"hard", "soft"} <= set(last)
+    assert ("feature_map" in last) == (method == "auxiliary")
+
+
+@pytest.mark.parametrize("lower_rate", [0.0, 0.1])
+def test_progressive_stages_train_the_block_they_say(given: dict, lower_rate: float) -> None:
+    settings = lessons.settings_of(**given, lower_rate=lower_rate, save_steps=3, save_total_limit=9)
+    distill.run(settings)
+    folder = Path(given["output_dir"])
+    master = dict(load(given["teacher"]).named_parameters())
+    first, second, last = (read_folder(folder / f"checkpoint-{step}").tensors["model"] for step in (3, 6, 9))
+
+    def moved(one: dict, other: dict) -> set[str]:
+        names = {name for name in one if not torch.equal(one[name], other[name])}
+        return {".".join(name.split(".")[2:4]) if "blocks" in name else name.split(".")[1] for name in names}
+
+    # The ends are the teacher's to the bit until they are distilled (a NoNorm's own weights are fitted, not copied).
+    ends = [name for name in second if "blocks" not in name and "embeddings.norm" not in name]
+    assert len(ends) > 8
+    for name in ends:
+        assert torch.equal(second[name], master[name.removeprefix("student.")]), name
+    assert moved(first, second) == ({"blocks.1"} if lower_rate == 0 else {"blocks.0", "blocks.1"})
+    assert moved(second, last) == {"blocks.0", "blocks.1", "encoder", "head"}
+    distill.run(
+        lessons.settings_of(
+            **given, lower_rate=lower_rate, max_steps=1, save_steps=1, overwrite_output_dir=True
+        )
+    )
+    begun = read_folder(folder / "checkpoint-1").tensors["model"]
+    assert moved(begun, first) == {"blocks.0"}
+
+
+def test_killed_in_a_stage_and_resumed(given: dict, tmp_path: Path) -> None:
+    """SIGKILL while the second block learns: the same losses to the last bit."""
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    settings = {**given, "block_steps": 6, "distillation_steps": 5, "save_steps": 4}
+    distill.run(lessons.settings_of(**{**settings, "output_dir": str(whole)}))
+    settings["output_dir"] = str(killed)
+    command = [sys.executable, lessons.__file__, json.dumps([settings]), "slow"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + 120
+    while not (killed / "log.jsonl").exists() or len(lessons.losses(killed)) < 10:
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert 10 <= len(lessons.losses(killed)) < 17
+    distill.run(lessons.settings_of(**settings, resume_from_checkpoint="latest"))
+    assert lessons.losses(killed) == lessons.losses(whole)
+    expected, found = (load_file(folder / "model.safetensors") for folder in (whole, killed))
+    assert all(torch.equal(found[name], weight) for name, weight in expected.items())
+
+
+def test_two_processes_get_the_losses_of_one(given: dict, tmp_path: Path) -> None:
+    """With a copy of the student each (DDP), and with a shard each (FSDP)."""
+    alone = tmp_path / "alone"
+    common = {**given, "method": "progressive", "block_steps": 2, "distillation_steps": 2}
+    distill.run(lessons.settings_of(**{**common, "output_dir": str(alone)}, per_device_train_batch_size=8))
+    runs = [
+        {**common, "output_dir": str(tmp_path / sharding), "sharding": sharding}
+        for sharding in ("no", "full")
+    ]
+    processes.launch([sys.executable, lessons.__file__, json.dumps(runs)])
+    for sharding in ("no", "full"):
+        for expected, found in zip(lessons.losses(alone), lessons.losses(tmp_path / sharding), strict=True):
+            assert dict(found) == pytest.approx(dict(expected), rel=2e-3, abs=1e-5), sharding
+        student = load(tmp_path / sharding)
+        weight = student.encoder.blocks[1].output.weight
+        assert torch.allclose(weight, load(alone).encoder.blocks[1].output.weight, atol=1e-4)
+
+
+def test_a_cache_teaches_like_the_teacher(given: dict, tmp_path: Path) -> None:
+    """The second run finds every shard; losses differ by fp16 and no more."""
+    settings = {**given, "cache_dir": str(tmp_path / "cache"), "method": "auxiliary", "max_steps": 3}
+    distill.run(lessons.settings_of(**settings))
+    shards = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").glob("shard-*")}
+    assert shards
+    cached = lessons.losses(Path(given["output_dir"]))
+    distill.run(lessons.settings_of(**settings, overwrite_output_dir=True))
+    assert lessons.losses(Path(given["output_dir"])) == cached
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").glob("shard-*")} == shards
+    distill.run(lessons.settings_of(**{**settings, "cache_dir": None}, overwrite_output_dir=True))
+    live = lessons.losses(Path(given["output_dir"]))
+    assert dict(live[0]) == pytest.approx(dict(cached[0]), rel=2e-2, abs=1e-3)
+    with pytest.raises(InputError, match="do not hold what this method looks at"):
+        distill.run(lessons.settings_of(**{**settings, "method": "minilm"}, overwrite_output_dir=True))
+    with pytest.raises(InputError, match="are of other data"):
+        distill.run(lessons.settings_of(**settings, max_seq_length=24, overwrite_output_dir=True))
+
+
+def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: Path) -> None:
+    """A teacher whose second block is broken: the first stage is fine, the second fails at its first step."""
+    broken = tmp_path / "broken"
+    shutil.copytree(teacher, broken, ignore=shutil.ignore_patterns("checkpoint-*", "best-*", "tokens"))
+    weights = load_file(broken / "model.safetensors")
+    name = next(name for name in weights if "layer.1.output.dense.weight" in name)
+    weights[name][0, 0] = float("nan")
+    save_file(weights, broken / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(
+        TrainingError, match=r"step 4: the loss is nan .*the last good checkpoint is .*checkpoint-2"
+    ):
+        distill.run(lessons.settings_of(**{**given, "teacher": str(broken)}, save_steps=2))
+    (last,) = checkpoints(Path(given["output_dir"]))
+    assert all(tensor.isfinite().all() for tensor in read_folder(last).tensors["model"].values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"teacher_layers": "0,1,1"}, "teacher_layers is 0,1,1"),
+        ({"teacher_layers": "0,7"}, "7 is none of them"),
+        ({"student": "mobilebert"}, "a deeper student needs a list"),
+        ({"method": "progressive", "initialise": "blocks"}, "their shapes differ"),
+        ({"objective": "permutation"}, "choose another objective"),
+        ({"max_seq_length": 200}, "128 positions"),
+        ({"alpha": 2.0}, "alpha is 2.0"),
+        ({"method": "minilm", "relation_heads": 5}, "relation_heads is 5"),
+    ],
+)
+def test_what_cannot_be_is_said_before_the_first_step(given: dict, changes: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        distill.run(lessons.settings_of(**{**given, **changes}))
+    assert not list(Path(given["output_dir"]).glob("checkpoint-*"))
+
+
+def test_another_vocabulary_is_said(given: dict, teacher: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(teacher, other, ignore=shutil.ignore_patterns("checkpoint-*", "tokens"))
+    words = list(Tokenizer.load(teacher).vocabulary())
+    words[2000], words[2001] = words[2001], words[2000]
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (other / name).unlink(missing_ok=True)
+    Tokenizer.from_vocabulary(words).save(other)
+    with pytest.raises(InputError, match=r"2 differ, .*must have the same vocabulary"):
+        distill.run(lessons.settings_of(**{**given, "student": str(other)}))
+
+
+def test_an_empty_corpus_is_said(given: dict, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n\n")
+    with pytest.raises(InputError, match=r"empty\.txt|no text|no document|nothing"):
+        distill.run(lessons.settings_of(**{**given, "train_file": [str(tmp_path / "empty.txt")]}))
+
+
+def test_a_run_is_resumed_with_its_own_teacher_and_stages(given: dict, teacher: Path, tmp_path: Path) -> None:
+    distill.run(lessons.settings_of(**given, max_steps=2))
+    with pytest.raises(TrainingError, match="cannot be resumed exactly: stages was"):
+        distill.run(lessons.settings_of(**{**given, "block_steps": 4}, resume_from_checkpoint="latest"))
+    other = tmp_path / "other"
+    shutil.copytree(teacher, other, ignore=shutil.ignore_patterns("checkpoint-*", "tokens"))
+    weights = load_file(other / "model.safetensors")
+    weights["mobilebert.embeddings.position_embeddings.weight"][0, 0] += 1
+    save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(TrainingError, match="cannot be resumed exactly: teacher was"):
+        distill.run(lessons.settings_of(**{**given, "teacher": str(other)}, resume_from_checkpoint="latest"))
+
+
+@pytest.mark.parametrize("preset", sorted(set(catalogue.presets_of(catalogue.find("distill"))) - {"toy"}))
+def test_every_preset_runs_two_steps(preset: str, given: dict, corpus: Path) -> None:
+    flags = ["--teacher", given["teacher"], "--train_file", str(corpus), "--output_dir", given["output_dir"]]
+    small = ["student=2", "max_steps=2", "per_device_train_batch_size=2", "gradient_accumulation_steps=1"]
+    small += ["max_seq_length=32", "validation_split=0.3", "dupe_factor=1"]
+    small += ["relation_heads=4"] if preset == "minilm" else []
+    assert main(["distill", "--preset", preset, *flags, *small]) == 0
+    assert load(given["output_dir"]).config.num_hidden_layers == 2
+
+
+def test_plans_need_neither_weights_nor_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [
+        "--preset",
+        "mobilebert",
+        "--teacher",
+        "ib-bert-large",
+        "--processes",
+        "256",
+        "--flops_per_second",
+        "1e14",
+    ]
+    assert main(["plan", "distill", *flags, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["steps"], plan["sequences_per_step"]) == (740_000, 2048)
+    assert plan["tokens"] == 740_000 * 2048 * 512
+    first, last = plan["phases"][0], plan["phases"][-1]
+    assert len(plan["phases"]) == 25
+    assert last["seconds"] == pytest.approx(last["total_flops"] / (256 * 1e14))
+    assert last["flops"] > 10 * first["flops"], "the first block needs neither the others nor the word table"
+    assert plan["memory"]["moments"] == 8 * 36_597_564, (
+        "the published size of MobileBERT with its pre-training heads"
+    )
+    assert main(["plan", "distill", *flags]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].split() == ["stage", "steps", "tokens", "FLOPs", "time"]
+    assert shown[-1].startswith("memory of a process: weights 146.4 MB")
+    assert main(["plan", "squad"]) == 2
+    assert "there are plans for: distill, pretrain" in capsys.readouterr().err
+
+
+def test_a_plan_measures_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--model", "bert-nano", "--max_steps", "10", "--max_seq_length", "16", "--json"]
+    assert main(["plan", "pretrain", *arguments]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["measured"] is True
+    assert plan["flops_per_second"] > 1e6
+    assert plan["seconds"] > 0
+    assert main(["plan", "pretrain", "--model", "bert-nano"]) == 2
+    assert "a plan needs --max_steps" in capsys.readouterr().err
