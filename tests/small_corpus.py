@@ -8,10 +8,31 @@ from pathlib import Path
 from pocketbert.text import Tokenizer
 from pocketbert.text.learning import learn_tokenizer
 
-WHO = ["the miller", "a teacher", "my neighbour", "the youngest sailor", "an unhurried painter", "her grandmother"]
+WHO = [
+    "the miller",
+    "a teacher",
+    "my neighbour",
+    "the youngest sailor",
+    "an unhurried painter",
+    "her grandmother",
+]
 WHAT = ["repainted", "measured", "forgot", "carried", "described", "overlooked", "borrowed", "unwrapped"]
-WHICH = ["the wooden boat", "seven letters", "a blue lantern", "the old bridge", "two bicycles", "an unfinished map"]
-WHERE = ["by the river", "in the market", "behind the station", "before breakfast", "in late autumn", "at home"]
+WHICH = [
+    "the wooden boat",
+    "seven letters",
+    "a blue lantern",
+    "the old bridge",
+    "two bicycles",
+    "an unfinished map",
+]
+WHERE = [
+    "by the river",
+    "in the market",
+    "behind the station",
+    "before breakfast",
+    "in late autumn",
+    "at home",
+]
 
 
 def documents(count: int = 30, *, least: int = 3, most: int = 12, seed: int = 7) -> list[list[str]]:

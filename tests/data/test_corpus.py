@@ -37,7 +37,11 @@ def write_documents(path: Path) -> None:
 def write_wiki(path: Path) -> None:
     lines = []
     for number, document in enumerate(DOCUMENTS):
-        lines += [f'<doc id="{number}" url="https://example.org/{number}" title="Tide {number}">', f"Tide {number}", ""]
+        lines += [
+            f'<doc id="{number}" url="https://example.org/{number}" title="Tide {number}">',
+            f"Tide {number}",
+            "",
+        ]
         lines += [" ".join(document), "", "</doc>", ""]
     lines += ['<doc id="9" url="https://example.org/9" title="Empty">', "Empty", "", "</doc>"]
     path.write_text("\n".join(lines) + "\n")
@@ -87,7 +91,7 @@ def test_a_set_that_datasets_loads(tmp_path) -> None:
     corpus = open_corpus(str(tmp_path / "set"), "hub")
     assert list(corpus.documents()) == DOCUMENTS
     assert corpus.sources[0].sha256
-    with pytest.raises(InputError, match="has no field 'body'.*it has text"):
+    with pytest.raises(InputError, match=r"has no field 'body'.*it has text"):
         list(open_corpus(str(tmp_path / "set"), "hub", field="body").documents())
     with pytest.raises(InputError, match="cannot load the split 'dev'"):
         list(open_corpus(str(tmp_path / "set"), "hub", split="dev").documents())
@@ -149,7 +153,9 @@ def test_tokens_are_those_of_the_sentences(corpus, tokenizer, tmp_path) -> None:
     everything = []
     for number, document in enumerate(texts):
         found = tokens.document(number)
-        assert [tuple(ids) for ids in found] == [tokenizer.encode(text, special=False).ids for text in document]
+        assert [tuple(ids) for ids in found] == [
+            tokenizer.encode(text, special=False).ids for text in document
+        ]
         everything += [token for ids in found for token in ids]
         assert tokens.ends(number)[-1] == tokens.lengths[number] == sum(map(len, found))
     assert tokens.size == len(everything)
@@ -179,14 +185,14 @@ def test_several_workers_write_what_one_does_and_a_stopped_run_goes_on(corpus, t
     prepare(corpus, tokenizer, several, shard_characters=3000, workers=2)
     assert contents(several) == contents(alone)
 
-    class Stopped(Exception):
+    class StoppedError(Exception):
         pass
 
     def stop(progress) -> None:
         if progress.shards == 2:
-            raise Stopped
+            raise StoppedError
 
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         prepare(corpus, tokenizer, resumed, shard_characters=3000, progress=stop)
     with pytest.raises(InputError, match="not finished"):
         Tokens.open(resumed)

@@ -11,7 +11,16 @@ import torch
 import parity
 import small_corpus
 from pocketbert.data.corpus import Tokens, open_corpus, prepare
-from pocketbert.data.objectives import HEADS, Masking, guessed, inputs_of, loss_of, objective, score, word_logits
+from pocketbert.data.objectives import (
+    HEADS,
+    Masking,
+    guessed,
+    inputs_of,
+    loss_of,
+    objective,
+    score,
+    word_logits,
+)
 from pocketbert.data.objectives.masking import Masker
 from pocketbert.data.objectives.pairs import truncated
 from pocketbert.errors import InputError
@@ -51,7 +60,7 @@ def test_examples_fit_and_repeat_themselves(name, tokens, tokenizer) -> None:
     assert [len(example.input_ids) for example in examples] == examples.lengths.tolist()
     assert all(len(example.token_type_ids) == len(example.input_ids) for example in examples)
     chosen = range(0, len(examples), 7)
-    one, other = ({n: v for n, v in goal.collate([part[i] for i in chosen]).items()} for part in (examples, again))
+    one, other = (goal.collate([part[i] for i in chosen]) for part in (examples, again))
     assert all(torch.equal(one[key], other[key]) for key in one)
     later = goal.collate([examples.at(1)[i] for i in chosen])
     assert not torch.equal(later["labels"], one["labels"]), "another epoch guesses other words"
@@ -99,7 +108,12 @@ def test_short_sequences(tokens, tokenizer) -> None:
 def test_cutting_a_pair_spares_the_shorter_segment() -> None:
     random = np.random.default_rng(0)
     fronts = []
-    for lengths, room, kept in [((4, 10), 9, (4, 5)), ((10, 4), 9, (5, 4)), ((9, 9), 9, (5, 4)), ((3, 3), 9, (3, 3))]:
+    for lengths, room, kept in [
+        ((4, 10), 9, (4, 5)),
+        ((10, 4), 9, (5, 4)),
+        ((9, 9), 9, (5, 4)),
+        ((3, 3), 9, (3, 3)),
+    ]:
         for _ in range(50):
             first, second = truncated((0, 100, 100 + lengths[0]), (1, 0, lengths[1]), room, random)
             assert (first[2] - first[1], second[2] - second[1]) == kept

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from accelerate import PartialState
 from torch import Tensor, nn
 
 from pocketbert import checkpoint, hub
@@ -41,6 +40,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.machine import processes
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.settings import LoopSettings
 
@@ -131,7 +131,7 @@ def run(settings: Settings) -> dict[str, Any]:
         data_files=[tokens_folder(settings) / "index.json"],
     )
     report = getattr(model, "report", None)
-    if PartialState().is_main_process:
+    if processes().is_main_process:
         folder = settings.output_dir
         save(model, folder)
         tokenizer.save(folder, model_max_length=model.config.longest)
@@ -177,7 +177,7 @@ def prepared(settings: Settings, tokenizer: Tokenizer) -> tuple[Tokens, Tokens]:
     reading: dict[str, Any] = {"format": settings.format, "field": settings.text_field}
     making: dict[str, Any] = {"workers": settings.preprocessing_num_workers, "progress": _show}
     folder = tokens_folder(settings)
-    with PartialState().main_process_first():  # the others find it done
+    with processes().main_process_first():  # the others find it done
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)
         tokens = prepare(corpus, tokenizer, folder, **making)
         if not settings.validation_file:

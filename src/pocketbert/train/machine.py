@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast
+from accelerate import Accelerator, PartialState
+from accelerate.utils import (
+    DistributedDataParallelKwargs,
+    DistributedType,
+    broadcast,
+    parse_flag_from_env,
+)
 from torch import Tensor
 
 from pocketbert.errors import InputError
@@ -20,6 +25,14 @@ from pocketbert.train.settings import LoopSettings
 
 # Sharded engines cut weights and moments into pieces that `state` does not know how to put together.
 _WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
+
+
+def processes() -> Any:
+    """The processes of a run, for what a recipe does before and after the loop (`main_process_first()` and so on).
+
+    Asked directly, accelerate must be told that there are CPUs only, or each process believes that it is alone.
+    """
+    return PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU"))
 
 
 def leave_together() -> None:
