@@ -130,3 +130,27 @@ def test_a_model_can_be_trained_twice(tmp_path: Path) -> None:
     assert not model.training
     toy.run(tmp_path / "two", model=model, max_steps=2)
     assert len(toy.losses(tmp_path / "two")) == 2
+
+
+class Renewed(list):
+    """Examples that say in which epoch they were asked for."""
+
+    def at(self, epoch: int) -> list[dict]:
+        return [{**example, "epoch": epoch} for example in self]
+
+
+def test_examples_can_differ_from_epoch_to_epoch(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+
+    def collate(examples: list[dict]) -> dict:
+        seen.append([example["epoch"] for example in examples])
+        return toy.collate(examples)
+
+    extra = {"examples": Renewed(toy.make_examples()), "collate": collate, "evaluate": None, "best": None}
+    settings = {"num_train_epochs": 3, "per_device_train_batch_size": 25, "save_steps": 5}
+    toy.run(tmp_path, extra=extra, **settings)
+    assert seen == [[epoch] * 25 for epoch in (0, 0, 0, 1, 1, 1, 2, 2, 2)]
+    seen.clear()
+    checkpoint = str(tmp_path / "checkpoint-5")
+    toy.run(tmp_path / "resumed", extra=extra, **settings, resume_from_checkpoint=checkpoint)
+    assert seen == [[epoch] * 25 for epoch in (1, 2, 2, 2)]

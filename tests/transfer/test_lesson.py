@@ -19,7 +19,7 @@ from pocketbert.transfer.cache import Cache, fingerprint
 from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.lesson import Lesson, Terms, pick
 from pocketbert.transfer.methods import METHODS, Course, schedule
-from pocketbert.transfer.student import initialise, owners, shaped
+from pocketbert.transfer.student import fit_norm, initialise, owners, shaped
 from pocketbert.transfer.teacher import Teacher, check_vocabulary
 from pocketbert.transfer.teaching import Teaching, check, relation_heads
 from pocketbert.transfer.views import INPUTS, Wanted, look
@@ -202,6 +202,25 @@ def test_what_does_not_fit_is_not_copied() -> None:
         InputError, match=r"width 32, 64 inside, 4 heads and .*width 32, 16 inside.*--initialise ends"
     ):
         initialise(model("mobilebert-nano"), teacher(), "blocks", (0, 1, 2, 3))
+
+
+def test_a_student_without_a_norm_gets_embeddings_of_the_teacher_s_scale() -> None:
+    master, student, given = teacher(), model("mobilebert-nano"), batch()
+    with torch.no_grad():
+        master.encoder.word_table.mul_(0.01)
+        master.encoder.embeddings.position.weight.mul_(0.01)
+    assert initialise(student, master, "ends", (0, 1, 2, 3)) == ()
+    wanted, real = Wanted(frozenset({0})), given["attention_mask"].bool()
+    target = master.look(given, wanted).map(0)[real]
+
+    def distance() -> float:
+        return float((look(student.encoder, given, wanted).map(0)[real] - target).detach().square().mean())
+
+    before = distance()
+    assert fit_norm(student, master, given)
+    assert distance() < 0.3 * before
+    assert not fit_norm(model("ib-bert-nano"), master, given), "a norm needs none"
+    assert not fit_norm(parity.redraw(student, seed=9), master, given), "embeddings of its own"
 
 
 def test_a_preset_takes_the_teacher_s_vocabulary() -> None:

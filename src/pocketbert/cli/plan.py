@@ -43,7 +43,7 @@ class Plans(click.Group):
     epilog="The settings are the recipe's: pocketbert plan RECIPE --help.",
 )
 def command() -> None:
-    """Tell the steps, tokens, memory and time of a run before it begins.
+    """Tell the steps, tokens, memory and time of a run in advance.
 
     Without --flops_per_second the speed of this machine is measured by a short step.
     """

@@ -14,7 +14,7 @@ from pocketbert.errors import InputError
 from pocketbert.model import PRESETS, Config, HeadKind, architecture, preset, read_config
 from pocketbert.text import Tokenizer
 from pocketbert.train.fields import setting
-from pocketbert.train.machine import this_process
+from pocketbert.train.machine import processes
 from pocketbert.train.settings import LoopSettings
 
 
@@ -75,7 +75,7 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
     reading: dict[str, Any] = {"format": settings.format, "field": settings.text_field}
     making: dict[str, Any] = {"workers": settings.preprocessing_num_workers, "progress": _show}
     folder = tokens_folder(settings)
-    with this_process().main_process_first():  # the others find it done
+    with processes().main_process_first():  # the others find it done
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)
         tokens = prepare(corpus, tokenizer, folder, **making)
         if not settings.validation_file:

@@ -1,4 +1,4 @@
-"""Teach a small model what a large one knows: layer by layer, then word by word.
+"""Teach a small model what a large one knows, layer by layer.
 
     pocketbert distill --teacher teacher --student mobilebert-bench --method progressive --preset bench \
         --train_file corpus --output_dir student
@@ -42,7 +42,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.machine import this_process
+from pocketbert.train.machine import processes
 from pocketbert.train.plan import Plan
 from pocketbert.train.seeds import seed_everything
 from pocketbert.transfer.cache import Cache, fingerprint
@@ -50,7 +50,7 @@ from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.lesson import Lesson, Terms
 from pocketbert.transfer.methods import Course, Method, Weights, schedule
 from pocketbert.transfer.schedule import WORD_LOSSES, Stage, at, rates, total
-from pocketbert.transfer.student import Initialise, initialise, owners, shaped, without_dropout
+from pocketbert.transfer.student import Initialise, fit_norm, initialise, owners, shaped, without_dropout
 from pocketbert.transfer.teacher import Teacher, check_vocabulary
 from pocketbert.transfer.teaching import Teaching, check, projection, relation_heads
 
@@ -134,6 +134,7 @@ def run(settings: Settings) -> dict[str, Any]:
     held_examples = goal.examples(held_out, seed=settings.seed)[: settings.max_eval_samples]
     baseline = unigram_baseline(held_examples, goal, tokens.counts())
     teaching = Teaching(teacher, lesson.terms)
+    fit_norm(student, teacher, goal.collate([examples[number] for number in range(min(64, len(examples)))]))
     if settings.cache_dir is not None:
         teaching = replace(teaching, cache=filled(settings, teaching, stages, examples, goal))
 
@@ -173,7 +174,7 @@ def run(settings: Settings) -> dict[str, Any]:
         for start in range(0, min(len(held_examples), 4 * size), size)
     ]
     distances = teaching.distances(lesson, some)
-    if this_process().is_main_process:
+    if processes().is_main_process:
         write(settings, student, teacher, lesson.terms, distances, result.scores)
     names = sorted({name for row in distances for name in row})
     means = {f"{name}_distance": sum(row[name] for row in distances) / len(distances) for name in names}
@@ -261,7 +262,7 @@ def filled(
     """The cache with all that the teacher will be asked for; what an earlier run left in it is kept."""
     if settings.cache_dir is None:
         raise InputError("there is no cache without a cache_dir")
-    process = this_process()
+    process = processes()
     data = fingerprint(
         tokens=checkpoint.read_json(tokens_folder(settings) / "index.json"),
         **{

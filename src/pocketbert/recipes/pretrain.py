@@ -46,7 +46,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.machine import this_process
+from pocketbert.train.machine import processes
 from pocketbert.train.plan import Phase, Plan, forward_flops, word_flops
 from pocketbert.train.seeds import seed_everything
 
@@ -96,7 +96,7 @@ def run(settings: Settings) -> dict[str, Any]:
         data_files=[tokens_folder(settings) / "index.json"],
     )
     report = getattr(model, "report", None)
-    if this_process().is_main_process:
+    if processes().is_main_process:
         folder = settings.output_dir
         save(model, folder)
         tokenizer.save(folder, model_max_length=model.config.longest)

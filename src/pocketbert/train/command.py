@@ -117,14 +117,17 @@ def _declared_in(settings_class: type) -> list[str]:
 
 def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
     from pocketbert.train.interrupt import Interrupted
-    from pocketbert.train.machine import leave_together
+    from pocketbert.train.machine import leave_together, processes
 
     try:
         report = run(settings)
+        speaks = processes().is_main_process
         leave_together()
     except Interrupted as stopped:
         click.echo(str(stopped), err=True)
         return INTERRUPTED
+    if not speaks:
+        return 0
     to_json = getattr(report, "to_json", None)
     if to_json is not None:  # a report that knows how it reads
         click.echo(json.dumps(to_json()) if as_json else str(report))

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator, PartialState
-from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast, parse_flag_from_env
 from torch import Tensor
 
 from pocketbert.errors import InputError
@@ -23,12 +23,13 @@ from pocketbert.train.settings import LoopSettings
 _WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
 
 
-def this_process() -> PartialState:
-    """Which of how many processes this is, as `torchrun` and `accelerate launch` have told it.
+def processes() -> Any:
+    """The processes of a run, for what a recipe does before and after the loop (`main_process_first()` and so on).
 
-    Left to itself, accelerate takes processes that torchrun started on a machine without a GPU for strangers.
+    Asked directly, accelerate must be told that there are CPUs only, or each process believes that it is alone; and
+    so it must after `torchrun`, which, unlike `accelerate launch`, says nothing of devices.
     """
-    return PartialState(cpu=not torch.accelerator.is_available())
+    return PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available())
 
 
 def leave_together() -> None:
@@ -165,7 +166,7 @@ def _whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _accelerator(settings: LoopSettings) -> Accelerator:
     handlers = [DistributedDataParallelKwargs(find_unused_parameters=settings.ddp_find_unused_parameters)]
-    this_process()
+    processes()
     try:
         accelerator = Accelerator(mixed_precision=settings.mixed_precision, kwargs_handlers=handlers)
     except ValueError as error:

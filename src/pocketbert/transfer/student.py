@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from pocketbert.errors import InputError
 from pocketbert.heads import MaskedLMHead, Model
 from pocketbert.model import Config, Encoder
-from pocketbert.model.layers import SelfAttention
+from pocketbert.model.layers import NoNorm, SelfAttention
 from pocketbert.model.relative import RelativeAttention
 from pocketbert.transfer.layers import LayerMap
 from pocketbert.transfer.teacher import Teacher, words_head
+from pocketbert.transfer.views import Wanted, look
 
 Initialise = Literal["fresh", "ends", "blocks"]
 
@@ -59,6 +61,38 @@ def initialise(student: Model, teacher: Teacher, how: Initialise, layers: LayerM
                     f"differ ({_shape(teacher.encoder)} and {_shape(student.encoder)}); use --initialise ends"
                 )
     return tuple(fresh)
+
+
+@torch.no_grad()
+def fit_norm(student: Model, teacher: Teacher, batch: Mapping[str, Tensor]) -> bool:
+    """Give copied embeddings the scale they had, where the teacher normalises them and the student does not.
+
+    A NoNorm multiplies and adds by channel. It is fitted, by least squares over the tokens of a batch, to what the
+    teacher's norm makes of the same sums; a copy of the norm's own weights would leave them at any scale. Says whether
+    there was anything to fit.
+    """
+    if not isinstance(teacher.encoder, Encoder):
+        return False
+    own, theirs = (
+        getattr(encoder.embeddings, "norm", None) for encoder in (student.encoder, teacher.encoder)
+    )
+    table = teacher.encoder.word_table
+    copied = student.encoder.word_table.shape == table.shape and torch.equal(
+        student.encoder.word_table, table
+    )
+    if not (copied and isinstance(own, NoNorm) and isinstance(theirs, nn.LayerNorm)):
+        return False
+    own.weight.fill_(1.0)
+    own.bias.fill_(0.0)
+    sums, wanted = (
+        look(encoder, batch, Wanted(frozenset({0}))).map(0)[batch["attention_mask"] != 0].double()
+        for encoder in (student.encoder, teacher.encoder)
+    )  # (tokens, W)
+    centred = sums - sums.mean(0)
+    slope = (centred * (wanted - wanted.mean(0))).mean(0) / centred.square().mean(0).clamp(min=1e-12)
+    own.weight.copy_(slope)
+    own.bias.copy_(wanted.mean(0) - slope * sums.mean(0))
+    return True
 
 
 def without_dropout(model: nn.Module) -> None:
