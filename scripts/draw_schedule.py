@@ -11,8 +11,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from pocketbert.transfer.methods import Course, Method, schedule
 from pocketbert.transfer.schedule import WORD_LOSSES, at, total
@@ -25,21 +25,18 @@ PARTS = ["embeddings", *(f"block.{block}" for block in range(COURSE.blocks)), "h
 def draw(method: Method, axes: Axes) -> None:
     """One column a step: shaded by how fast each part moves, with a dot where a loss looks."""
     stages = schedule(method, COURSE)
-    for step in range(total(stages)):
-        stage, number = at(stages, step)
-        for row, part in enumerate(PARTS):
-            rate = stage.rate(number, part)
-            if rate:
-                axes.add_patch(Rectangle((step, row), 1, 1, color="tab:blue", alpha=0.15 + 0.55 * rate, lw=0))
-        axes.plot(
-            [step + 0.5] * len(stage.layers),
-            [layer + 1.5 for layer in stage.layers],
-            "o",
-            color="black",
-            ms=3.5,
-        )
-        if any(name in stage.losses for name in WORD_LOSSES):
-            axes.plot([step + 0.5], [len(PARTS) - 0.5], "D", color="tab:orange", ms=4)
+    steps = range(total(stages))
+    shades = [
+        [stage.rate(number, part) for stage, number in (at(stages, step) for step in steps)] for part in PARTS
+    ]
+    axes.imshow(
+        shades, cmap="Blues", norm=PowerNorm(0.5, vmin=0, vmax=1.6), aspect="auto", origin="lower", interpolation="nearest",
+        extent=(0, len(steps), 0, len(PARTS)),
+    )  # fmt: skip
+    layers = [(step + 0.5, layer + 1.5) for step in steps for layer in at(stages, step)[0].layers]
+    words = [step + 0.5 for step in steps if any(name in at(stages, step)[0].losses for name in WORD_LOSSES)]
+    axes.plot([x for x, _ in layers], [y for _, y in layers], "o", color="black", ms=3.5)
+    axes.plot(words, [len(PARTS) - 0.5] * len(words), "D", color="tab:orange", ms=4)
     axes.set_xlim(0, total(stages))
     axes.set_ylim(0, len(PARTS))
     axes.set_xticks([0, COURSE.transfer_steps, total(stages)], ["0", "transfer", "end"])
@@ -49,7 +46,10 @@ def draw(method: Method, axes: Axes) -> None:
 
 
 def main(file: Path) -> None:
-    mpl.rcParams["svg.hashsalt"] = "schedule"  # the same bytes for the same picture
+    mpl.rcParams |= {
+        "svg.hashsalt": "schedule",
+        "svg.fonttype": "none",
+    }  # the same bytes for the same picture
     figure = Figure(figsize=(9, 5.2), layout="constrained")
     for method, axes in zip(METHODS, figure.subplots(2, 2).flat, strict=True):
         draw(method, axes)
