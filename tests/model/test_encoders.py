@@ -32,6 +32,8 @@ TOTALS = {
     "mobilebert-tiny": (15_485_696, 3.07),
     "mobilebert-without-opt": (24_581_888, 5.39),
     "ib-bert-large": (294_467_840, 75.7),
+    "ib-bert-bench": (5_131_264, 1.26),
+    "mobilebert-bench": (889_216, 0.1),
     "bert-base": (109_482_240, 22.35),
     "bert-large": (335_141_888, 78.9),
     "tinybert-4": (14_350_248, 1.24),
