@@ -30,8 +30,8 @@ def draw(method: Method, axes: Axes) -> None:
         [stage.rate(number, part) for stage, number in (at(stages, step) for step in steps)] for part in PARTS
     ]
     axes.imshow(
-        shades, cmap="Blues", norm=PowerNorm(0.5, vmin=0, vmax=1.6), aspect="auto", origin="lower", interpolation="nearest",
-        extent=(0, len(steps), 0, len(PARTS)),
+        shades, cmap="Blues", norm=PowerNorm(0.5, vmin=0, vmax=1.6), aspect="auto", origin="lower",
+        interpolation="nearest", extent=(0, len(steps), 0, len(PARTS)),
     )  # fmt: skip
     layers = [(step + 0.5, layer + 1.5) for step in steps for layer in at(stages, step)[0].layers]
     words = [step + 0.5 for step in steps if any(name in at(stages, step)[0].losses for name in WORD_LOSSES)]
