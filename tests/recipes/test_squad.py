@@ -10,12 +10,14 @@ import torch
 
 import parity
 from pocketbert.cli import main
+from pocketbert.errors import InputError
 from pocketbert.heads import build, load, save
 from pocketbert.recipes.squad import Objective, Settings
 from pocketbert.tasks.squad.features import featurise
 from pocketbert.tasks.squad.predict import collate, predict
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
+from pocketbert.train.log import read_log
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAIN, DEV = ROOT / "examples" / "data" / "squad-train.json", ROOT / "examples" / "data" / "squad-dev.json"
@@ -142,6 +144,38 @@ def test_soft_labels(encoder, tmp_path) -> None:
     assert float(other.detach()) > 1e-3
 
 
+@pytest.mark.parametrize("method", ["progressive", "tinybert", "minilm"])
+def test_layers_of_a_teacher_first(method, encoder, reader, tmp_path) -> None:
+    """Task-specific transfer, then soft labels; resumed, it finds the transfer done."""
+    flags = [
+        "--model",
+        str(encoder),
+        "--train_file",
+        str(TRAIN),
+        "--validation_file",
+        str(DEV),
+        "max_steps=2",
+    ]
+    flags += ["--teacher", str(reader), "--transfer", method, "--block_steps", "1", "logging_steps=1"]
+    flags += ["--output_dir", str(tmp_path / "student"), "--preset", "toy"]
+    assert main(["train", "squad", *flags]) == 0
+    logs = [
+        read_log(folder / "log.jsonl") for folder in (tmp_path / "student" / "transfer", tmp_path / "student")
+    ]
+    steps = [[record for record in log if record["kind"] == "train"] for log in logs]
+    name = {"progressive": "feature_map", "tinybert": "scores", "minilm": "relations"}[method]
+    assert [name in record for record in steps[0]] == [True, True]
+    assert all("soft" in record for record in steps[1])
+    before = (tmp_path / "student" / "model.safetensors").read_bytes()
+    assert main(["train", "squad", *flags, "--resume_from_checkpoint", "latest"]) == 0
+    assert (tmp_path / "student" / "model.safetensors").read_bytes() == before
+
+
+def test_transfer_needs_a_teacher(encoder) -> None:
+    with pytest.raises(InputError, match="transfer = joint needs a teacher"):
+        _settings(encoder, transfer="joint")
+
+
 def test_label_smoothing_never_rewards_padding(encoder) -> None:
     model = parity.redraw(load(encoder, head="question-answering"))
     questions = read_questions(TRAIN).questions[:6]
@@ -153,8 +187,6 @@ def test_label_smoothing_never_rewards_padding(encoder) -> None:
 
 
 def test_a_teacher_without_a_head_is_refused(encoder) -> None:
-    from pocketbert.errors import InputError
-
     with pytest.raises(InputError, match="nothing to say"):
         Objective(_settings(encoder, teacher=str(encoder)), 0)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,7 @@ from pocketbert.heads import Model, load, save
 from pocketbert.heads.span import real_logits
 from pocketbert.model.layers import SelfAttention
 from pocketbert.model.relative import RelativeAttention
+from pocketbert.recipes._task_transfer import TaskSettings, transfer_first
 from pocketbert.tasks import calibration
 from pocketbert.tasks.squad.answers import answers
 from pocketbert.tasks.squad.features import featurise
@@ -36,11 +38,10 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.settings import LoopSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(LoopSettings):
+class Settings(TaskSettings):
     """What to read, with which encoder, and whom to learn from."""
 
     model: str = setting(help="the encoder, or a reader to go on with: a folder or a hub name")
@@ -62,7 +63,6 @@ class Settings(LoopSettings):
         None, help="dropout of the attention maps; none: the encoder's own"
     )
     label_smoothing: float = setting(0.0, help="probability that is spread over all positions")
-    teacher: str | None = setting(None, help="a reader whose soft labels are learnt too: folder or hub name")
     temperature: float = setting(2.0, help="of teacher and student when soft labels are compared")
     alpha: float = setting(0.5, help="weight of the soft labels; the true ones have the rest")
     learning_rate: float = setting(4e-5, help="peak rate")
@@ -85,6 +85,12 @@ def run(settings: Settings) -> dict[str, float]:
             if isinstance(part, SelfAttention | RelativeAttention):
                 part.dropout = settings.attention_dropout
     objective = Objective(settings, tokenizer.pad_id)
+    lengths = [len(feature) for feature in features]
+
+    def batched(batch: Sequence[Any]) -> dict[str, Tensor]:
+        return collate(batch, pad_id=tokenizer.pad_id)
+
+    transfer_first(model, tokenizer, settings, examples=features, lengths=lengths, collate=batched)
 
     def evaluate(reader: nn.Module) -> Mapping[str, float]:
         starts, ends = predict(reader, held_features, pad_id=tokenizer.pad_id)
@@ -98,10 +104,10 @@ def run(settings: Settings) -> dict[str, float]:
     result = train(
         model,
         examples=features,
-        collate=lambda batch: collate(batch, pad_id=tokenizer.pad_id),
+        collate=batched,
         loss_function=objective,
         settings=settings,
-        lengths=[len(feature) for feature in features],
+        lengths=lengths,
         evaluate=evaluate,
         best="best_f1",
         data_files=[
