@@ -109,6 +109,17 @@ def test_progressive_stages_train_the_block_they_say(given: dict, lower_rate: fl
     assert moved(begun, first) == {"blocks.0"}
 
 
+def test_a_line_of_the_log_may_span_stages(given: dict) -> None:
+    """A loss is meant over the steps in which it lived: six of transfer, three of words."""
+    folder = Path(given["output_dir"])
+    distill.run(lessons.settings_of(**given))
+    lines = [dict(line) for line in lessons.losses(folder)]
+    distill.run(lessons.settings_of(**{**given, "logging_steps": 9}, overwrite_output_dir=True))
+    (line,) = (dict(line) for line in lessons.losses(folder))
+    assert line["feature_map"] == pytest.approx(sum(one["feature_map"] for one in lines[:6]) / 6)
+    assert line["soft"] == pytest.approx(sum(one["soft"] for one in lines[6:]) / 3)
+
+
 def test_killed_in_a_stage_and_resumed(given: dict, tmp_path: Path) -> None:
     """SIGKILL while the second block learns: the same losses to the last bit."""
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -167,6 +178,18 @@ def test_a_cache_teaches_like_the_teacher(given: dict, tmp_path: Path) -> None:
         distill.run(lessons.settings_of(**{**settings, "method": "minilm"}, overwrite_output_dir=True))
     with pytest.raises(InputError, match="are of other data"):
         distill.run(lessons.settings_of(**settings, max_seq_length=24, overwrite_output_dir=True))
+
+
+def test_with_a_cache_every_epoch_is_masked_alike(given: dict, tmp_path: Path) -> None:
+    """Three epochs of one step each, at a rate that moves nothing: the same losses, for the words are the cached ones."""
+    still = {"per_device_train_batch_size": 200, "learning_rate": 1e-9, "max_steps": 3, "method": "none"}
+    distill.run(lessons.settings_of(**{**given, **still}, cache_dir=str(tmp_path / "cache")))
+    cached = [dict(line) for line in lessons.losses(Path(given["output_dir"]))]
+    assert [line["epoch"] for line in cached] == [1, 2, 3]
+    assert [line["hard"] for line in cached] == pytest.approx([cached[0]["hard"]] * 3, rel=1e-6)
+    distill.run(lessons.settings_of(**{**given, **still}, overwrite_output_dir=True))
+    live = [dict(line)["hard"] for line in lessons.losses(Path(given["output_dir"]))]
+    assert max(live) > min(live) * 1.0001, "without one, masks are drawn anew"
 
 
 def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: Path) -> None:

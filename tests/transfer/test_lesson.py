@@ -121,6 +121,24 @@ def test_a_student_like_its_teacher_has_nothing_to_learn(method: str) -> None:
         )
 
 
+def test_each_layer_is_compared_with_the_one_it_is_mapped_to() -> None:
+    master, student, given = teacher(), model("mobilebert-nano", num_hidden_layers=2), batch()
+    terms = Terms(layers=(0, 2), teacher_blocks=4, statistics="absolute")
+    pupil = Lesson(student, terms)
+    one, two = schedule("progressive", Course(blocks=2, block_steps=1, distillation_steps=0))
+    with torch.no_grad():
+        seen = look(student.encoder, given, Wanted(frozenset({1, 2}), frozenset({0, 1})))
+        shown = master.look(given, Wanted(frozenset({1, 3}), frozenset({0, 2})))
+        for stage, own, theirs in ((one, 0, 0), (two, 1, 2)):
+            _, parts = pupil(given, stage, *taught(pupil, master, stage, given))
+            maps = seen.map(own + 1), shown.map(theirs + 1), seen.mask
+            expected = {"feature_map": losses.feature_map(*maps), "mean": losses.mean(*maps)}
+            expected |= {"variance": losses.variance(*maps)}
+            expected |= {"attention": losses.attention(seen.scores(own), shown.scores(theirs), seen.mask)}
+            for name, value in expected.items():
+                assert float(parts[name]) == pytest.approx(float(value), rel=1e-4), name
+
+
 def test_pretraining_distillation_mixes_as_the_paper_does() -> None:
     """alpha 1 is the plain masked LM; alpha 0 has no true word in it."""
     master, student, given = teacher(), model("mobilebert-nano"), batch()
