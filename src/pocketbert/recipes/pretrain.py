@@ -181,7 +181,7 @@ def prepared(settings: Settings, tokenizer: Tokenizer) -> tuple[Tokens, Tokens]:
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)
         tokens = prepare(corpus, tokenizer, folder, **making)
         if not settings.validation_file:
-            return tokens.split(settings.validation_split, seed=settings.seed)
+            return tokens.split(settings.validation_split, seed=settings.seed, least=2)  # for pairs of two
         other = open_corpus(settings.validation_file, split=settings.split, **reading)
         return tokens, prepare(other, tokenizer, folder / "validation", **making)
 
