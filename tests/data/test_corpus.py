@@ -235,7 +235,8 @@ def test_held_out_documents_are_in_one_part_only(corpus, tokenizer, tmp_path) ->
     assert sorted(texts(rest) + texts(held)) == sorted(texts(tokens))
     assert texts(again) == texts(rest)
     assert texts(tokens.split(0.2, seed=4)[1]) != texts(held)
-    with pytest.raises(InputError, match="too few to hold any out"):
+    assert [len(part) for part in tokens.split(0.01, seed=3, least=2)] == [28, 2]
+    with pytest.raises(InputError, match="too few to hold out 1"):
         tokens.select([0]).split(0.5, seed=1)
 
 

@@ -79,7 +79,7 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)
         tokens = prepare(corpus, tokenizer, folder, **making)
         if not settings.validation_file:
-            return tokens.split(settings.validation_split, seed=settings.seed)
+            return tokens.split(settings.validation_split, seed=settings.seed, least=2)  # for pairs of two
         other = open_corpus(settings.validation_file, split=settings.split, **reading)
         return tokens, prepare(other, tokenizer, folder / "validation", **making)
 

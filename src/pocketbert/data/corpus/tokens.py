@@ -87,14 +87,15 @@ class Tokens:
         """Some of the documents."""
         return Tokens(self._shards, self._chosen[np.asarray(numbers, dtype=np.int64)], self.vocabulary)
 
-    def split(self, share: float, *, seed: int) -> tuple[Tokens, Tokens]:
-        """All documents but a share, and that share: at least one, drawn by the seed, never in both."""
+    def split(self, share: float, *, seed: int, least: int = 1) -> tuple[Tokens, Tokens]:
+        """All documents but a share, and that share, drawn by the seed: never one in both, `least` in each."""
         if not 0 < share < 1:
             raise InputError(f"the share to hold out is {share}; it must lie between 0 and 1")
-        count = max(1, round(share * len(self)))
-        if count >= len(self):
+        count = max(least, round(share * len(self)))
+        if len(self) - count < least:
             raise InputError(
-                f"the corpus has {len(self)} document(s), too few to hold any out; name a text to evaluate on"
+                f"the corpus has {len(self)} document(s), too few to hold out {count} of them; check its format, or "
+                "name another text to evaluate on"
             )
         drawn = np.random.default_rng([seed, len(self)]).permutation(len(self))
         return self.select(np.sort(drawn[count:])), self.select(np.sort(drawn[:count]))

@@ -7,6 +7,7 @@ a run that resumes, or that has more processes, draws the same.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from pocketbert.errors import InputError
 
 Array = NDArray[np.int64]
+Plan = NDArray[np.int32]
+"""A row of numbers an example; 32 bits are enough for a document and for a place in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Example:
         return np.random.default_rng(self.draw)
 
 
-Build = Callable[[Array], tuple[Array, Array, int | None]]
+Build = Callable[[Plan], tuple[Array, Array, int | None]]
 """A row of a plan to ids, segments and label."""
 
 
@@ -42,7 +45,7 @@ Build = Callable[[Array], tuple[Array, Array, int | None]]
 class Examples(Sequence[Example]):
     """The examples of one epoch; `at` gives the same ones as another epoch sees them."""
 
-    rows: Array  # (examples, columns)
+    rows: Plan  # (examples, columns)
     lengths: Array  # (examples,), special tokens included
     build: Build
     seed: int
@@ -80,7 +83,21 @@ class Examples(Sequence[Example]):
         return Example(ids, types, label, (self.seed, self.epoch, int(self.numbers[number])))
 
 
-def plan(passes: Sequence[Array], lengths: Callable[[Array], Array], build: Build, seed: int) -> Examples:
+class Rows:
+    """A plan while it grows: millions of rows without an object for each."""
+
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
+        self._numbers = array("i")
+
+    def add(self, *row: int) -> None:
+        self._numbers.extend(row)
+
+    def array(self) -> Plan:
+        return np.array(self._numbers, dtype=np.int32).reshape(-1, self._columns)
+
+
+def plan(passes: Sequence[Plan], lengths: Callable[[Plan], Array], build: Build, seed: int) -> Examples:
     """Put the rows of several passes over a corpus together."""
     rows = np.concatenate(passes)
     return Examples(rows, lengths(rows), build, seed)

@@ -7,26 +7,26 @@ from collections.abc import Callable
 import numpy as np
 
 from pocketbert.data.corpus import Tokens
-from pocketbert.data.objectives.examples import Array, Build
+from pocketbert.data.objectives.examples import Array, Build, Plan, Rows
 from pocketbert.text import Tokenizer
 
 LEAST = 2  # tokens; of one alone nothing can be learnt
 
 
-def packed_rows(tokens: Tokens, *, room: int, cross: bool) -> Array:
+def packed_rows(tokens: Tokens, *, room: int, cross: bool) -> Plan:
     """The corpus as rows (first document, start in it, last document, end in it).
 
     Sentences stay whole unless one alone is longer than the room. With `cross` a sequence goes on into the next
     documents, with one separator before each.
     """
-    rows: list[tuple[int, int, int, int]] = []
+    rows = Rows(columns=4)
     begin, used = (0, 0), 0
     last = (0, 0)
 
     def flush() -> None:
         nonlocal used
         if used >= LEAST:
-            rows.append((*begin, *last))
+            rows.add(*begin, *last)
         used = 0
 
     for document in range(len(tokens)):
@@ -50,7 +50,7 @@ def packed_rows(tokens: Tokens, *, room: int, cross: bool) -> Array:
             if start < ends[-1]:
                 flush()
     flush()
-    return np.asarray(rows, dtype=np.int64).reshape(-1, 4)
+    return rows.array()
 
 
 def packed_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
@@ -61,7 +61,7 @@ def packed_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
     )
     separator = np.asarray([tokenizer.sep_id])
 
-    def build(row: Array) -> tuple[Array, Array, int | None]:
+    def build(row: Plan) -> tuple[Array, Array, int | None]:
         first, start, last, end = map(int, row)
         parts = [
             tokens.span(number, start if number == first else 0, end if number == last else None)
@@ -75,12 +75,12 @@ def packed_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
     return build
 
 
-def packed_lengths(tokens: Tokens, tokenizer: Tokenizer) -> Callable[[Array], Array]:
+def packed_lengths(tokens: Tokens, tokenizer: Tokenizer) -> Callable[[Plan], Array]:
     """Rows to the lengths of their examples."""
     frame = tokenizer.layout.special_tokens(1)
     starts = np.concatenate([[0], np.cumsum(tokens.lengths)])
 
-    def lengths(rows: Array) -> Array:
+    def lengths(rows: Plan) -> Array:
         inside = starts[rows[:, 2]] + rows[:, 3] - starts[rows[:, 0]] - rows[:, 1]
         found: Array = inside + rows[:, 2] - rows[:, 0] + frame
         return found

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pocketbert.data.corpus import Tokens
-from pocketbert.data.objectives.examples import Array, Build
+from pocketbert.data.objectives.examples import Array, Build, Plan, Rows
 from pocketbert.text import Tokenizer
 
 Segment = tuple[int, int, int]
@@ -26,14 +26,14 @@ def pair_rows(
     short: float,
     least: int,
     random: np.random.Generator,
-) -> Array:
+) -> Plan:
     """One pass over the corpus as rows (document, start, end, document, start, end, label).
 
     A chunk is as many sentences as fill a target length, `least` at the fewest: the `room`, or with probability
     `short` a random length of 2 and more, as in BERT's own create_pretraining_data.py. There the short length holds
     for a whole document, which would cut a novel into pieces of two words; here it is drawn for every chunk.
     """
-    rows: list[tuple[int, ...]] = []
+    rows = Rows(columns=7)
     for document in range(len(tokens)):
         bounds = np.concatenate([[0], tokens.ends(document)])  # of the sentences
         start, last = 0, len(bounds) - 1
@@ -43,9 +43,9 @@ def pair_rows(
             chunk = bounds[start : min(max(end, start + least), last) + 1]
             first, second, label, used = make(document, chunk, target, random)
             first, second = truncated(first, second, room, random)
-            rows.append((*first, *second, label))
+            rows.add(*first, *second, label)
             start += used  # what was not used is put back
-    return np.asarray(rows, dtype=np.int64).reshape(-1, 7)
+    return rows.array()
 
 
 def truncated(
@@ -79,7 +79,7 @@ def pair_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
         for marks in (layout.before, layout.between, layout.after_two)
     )
 
-    def build(row: Array) -> tuple[Array, Array, int | None]:
+    def build(row: Plan) -> tuple[Array, Array, int | None]:
         first, second = tokens.span(*map(int, row[:3])), tokens.span(*map(int, row[3:6]))
         ids = np.concatenate([before, first, between, second, after]).astype(np.int64)
         types = np.asarray(layout.types(len(first), len(second)), dtype=np.int64)
@@ -88,7 +88,7 @@ def pair_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
     return build
 
 
-def pair_lengths(tokenizer: Tokenizer) -> Callable[[Array], Array]:
+def pair_lengths(tokenizer: Tokenizer) -> Callable[[Plan], Array]:
     """Rows to the lengths of their examples."""
     frame = tokenizer.layout.special_tokens(2)
-    return lambda rows: rows[:, 2] - rows[:, 1] + rows[:, 5] - rows[:, 4] + frame
+    return lambda rows: (rows[:, 2] - rows[:, 1] + rows[:, 5] - rows[:, 4] + frame).astype(np.int64)
