@@ -183,6 +183,7 @@ def test_a_cache_teaches_like_the_teacher(given: dict, tmp_path: Path) -> None:
 def test_with_a_cache_every_epoch_is_masked_alike(given: dict, tmp_path: Path) -> None:
     """Three epochs of one step each, at a rate that moves nothing: the same words, so the same losses."""
     still = {"per_device_train_batch_size": 200, "learning_rate": 1e-9, "max_steps": 3, "method": "none"}
+    still |= {"validation_split": 0.85, "max_eval_samples": 8}
     distill.run(lessons.settings_of(**{**given, **still}, cache_dir=str(tmp_path / "cache")))
     cached = [dict(line) for line in lessons.losses(Path(given["output_dir"]))]
     assert [line["epoch"] for line in cached] == [1, 2, 3]
