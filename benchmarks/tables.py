@@ -170,6 +170,34 @@ def variants() -> str:
     ])  # fmt: skip
 
 
+def family() -> str:
+    (key,) = entries("family", "1x128")
+    measured = recorded("family", key)
+    forms = ("torch", "fp32")
+    rows = []
+    for row in sorted(measured["rows"], key=lambda row: row["parameters"]):
+        cells = [f"`{row['model']}`", f"{row['parameters'] / 1e6:.1f} M", f"{row['gflops']:.2f}"]
+        for form in forms:
+            found = row["timings"][form]
+            spread = f"{found['low']:.0f} to {found['high']:.0f}"
+            cells += [f"{found['milliseconds']:.0f} ms ({spread})", f"{found['peak_megabytes']:,.0f} MB"]
+        rows.append(f"| {' | '.join(cells)} | {row['megabytes']['fp32']:.0f} MB |")
+    times = {
+        row["model"]: [row["timings"][form]["milliseconds"] for form in forms] for row in measured["rows"]
+    }
+    ratios = [f"{a / b:.1f}" for a, b in zip(times["albert-base"], times["mobilebert"], strict=True)]
+    settings = measured["settings"]
+    return "\n".join([
+        "| | parameters | GFLOPs | torch | peak | exported, fp32 | peak | file |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *rows,
+        "",
+        (f"One text of {settings['length']} tokens, threads: {settings['threads']}; medians and quartiles, in turns, "
+        f"on {circumstance('family', key, 'machine')}."),
+        (f"ALBERT takes {ratios[0]} times as long as MobileBERT in torch, and {ratios[1]} times as long exported."),
+    ])  # fmt: skip
+
+
 def entries(name: str, prefix: str) -> list[str]:
     """The keys of results/NAME.json that begin so."""
     document = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
@@ -193,6 +221,7 @@ TABLES = {
     "start": start,
     "memory": memory,
     "variants": variants,
+    "family": family,
 }
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ MobileBERT's output by 3e-8, and a comparison would be blind to it.
 
 from __future__ import annotations
 
+import inspect
 import tempfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -27,6 +28,20 @@ class Batch:
 
     def arguments(self) -> dict[str, Tensor]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def for_model(self, theirs: nn.Module) -> dict[str, Tensor]:
+        """The arguments that a model of transformers takes: some know no segments."""
+        taken = inspect.signature(theirs.forward).parameters
+        return {name: value for name, value in self.arguments().items() if name in taken}
+
+    def left_padded(self) -> Batch:
+        """The same rows with their padding on the left."""
+        lengths = self.attention_mask.sum(1).tolist()
+
+        def turned(values: Tensor) -> Tensor:
+            return torch.stack([row.roll(-length) for row, length in zip(values, lengths, strict=True)])
+
+        return replace(self, **{name: turned(values) for name, values in self.arguments().items()})
 
 
 def batch(rows: int = 4, length: int = 13, seed: int = 0) -> Batch:
@@ -73,7 +88,7 @@ def real(values: Tensor, mask: Tensor) -> Tensor:
 def encoder_error(theirs: nn.Module, encoder: nn.Module, inputs: Batch) -> float:
     """The worst error over all feature maps, all attention maps, and the last map by the fused path."""
     with torch.no_grad():
-        expected = theirs(**inputs.arguments(), output_hidden_states=True, output_attentions=True)
+        expected = theirs(**inputs.for_model(theirs), output_hidden_states=True, output_attentions=True)
         given = encoder(**inputs.arguments(), feature_maps=True, attentions=True)
         fused = encoder(**inputs.arguments())
     mask = inputs.attention_mask

@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": {"errors", "text", "hub", "runtime"},
     "serve": {"errors", "text", "hub", "runtime"},
     "export": MODELS | {"tasks", "runtime"},
-    "cli": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export"},
+    "compare": MODELS | {"tasks", "runtime", "export"},
+    "cli": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export", "compare"},
     "__main__": {"cli"},
     "__init__": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export"},
 }

@@ -29,13 +29,15 @@ def save_reader(
     outputs: tuple[str, str] = ("start_logits", "end_logits"),
     inputs: tuple[str, ...] = ("input_ids", "attention_mask", "token_type_ids"),
     embedded: bool = False,
+    tokenizer: Tokenizer | None = None,
+    mark: str = "",
 ) -> Path:
-    """A model folder with such a reader; the null scores 0."""
-    tokenizer = Tokenizer.load()
+    """A model folder with such a reader; the null scores 0. Of another tokenizer, `mark` stands before its words."""
+    tokenizer = tokenizer or Tokenizer.load()
     table = np.full(tokenizer.size, ELSEWHERE, dtype=np.float32)
     table[tokenizer.cls_id] = 0.0
     for word, logit in logits.items():
-        table[tokenizer.id(word)] = logit
+        table[tokenizer.id(mark + word)] = logit
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], [outputs[0]]),
         helper.make_node("Gather", ["table", "input_ids"], [outputs[1]]),

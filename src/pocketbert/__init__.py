@@ -21,7 +21,15 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from pocketbert.heads import build, load
-    from pocketbert.model import BertConfig, MobileBertConfig, preset
+    from pocketbert.model import (
+        AlbertConfig,
+        BertConfig,
+        DistilBertConfig,
+        MobileBertConfig,
+        RobertaConfig,
+        XLNetConfig,
+        preset,
+    )
     from pocketbert.runtime.answer import Answer
     from pocketbert.runtime.pipeline import pipeline
     from pocketbert.runtime.questions import QuestionAnswerer
@@ -31,10 +39,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AlbertConfig",
     "Answer",
     "BertConfig",
     "CheckpointError",
     "ConfigError",
+    "DistilBertConfig",
     "ExportError",
     "HubError",
     "InputError",
@@ -42,9 +52,11 @@ __all__ = [
     "MobileBertConfig",
     "PocketbertError",
     "QuestionAnswerer",
+    "RobertaConfig",
     "Tokenizer",
     "TokenizerError",
     "TrainingError",
+    "XLNetConfig",
     "__version__",
     "build",
     "load",
@@ -54,10 +66,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AlbertConfig": "pocketbert.model",
     "Answer": "pocketbert.runtime.answer",
     "BertConfig": "pocketbert.model",
     "CheckpointError": "pocketbert.errors",
     "ConfigError": "pocketbert.errors",
+    "DistilBertConfig": "pocketbert.model",
     "ExportError": "pocketbert.errors",
     "HubError": "pocketbert.errors",
     "InputError": "pocketbert.errors",
@@ -65,9 +79,11 @@ _HOMES = {
     "MobileBertConfig": "pocketbert.model",
     "PocketbertError": "pocketbert.errors",
     "QuestionAnswerer": "pocketbert.runtime.questions",
+    "RobertaConfig": "pocketbert.model",
     "Tokenizer": "pocketbert.text.tokenizer",
     "TokenizerError": "pocketbert.errors",
     "TrainingError": "pocketbert.errors",
+    "XLNetConfig": "pocketbert.model",
     "build": "pocketbert.heads",
     "load": "pocketbert.heads",
     "pipeline": "pocketbert.runtime.pipeline",

@@ -11,6 +11,7 @@ import parity
 from pocketbert.cli import main
 from pocketbert.heads import build, save
 from pocketbert.text import Tokenizer
+from tiny_tokenizers import write_roberta
 
 
 def test_info_shows_the_published_figures(capsys) -> None:
@@ -28,6 +29,20 @@ def test_info_puts_models_side_by_side(capsys) -> None:
     assert lines[0].split() == ["mobilebert-nano", "bert-nano"]
     assert any(line.startswith("block 1") for line in lines)
     assert len({len(line) for line in lines}) == 1, "columns line up"
+
+
+def test_info_shows_relatives(capsys) -> None:
+    assert main(["info", "albert-base", "xlnet-base", "--json"]) == 0
+    shared, relative = json.loads(capsys.readouterr().out)
+    assert shared["parameters"] == shared["embeddings"] + shared["blocks"][0] + shared["pooler"]
+    assert shared["blocks"][1:] == [0] * 11
+    assert relative["positions"] is None
+    assert main(["info", "xlnet-nano", "roberta-nano", "--names"]) == 0
+    printed = capsys.readouterr().out
+    assert "blocks.1.attention.distance.weight  layer.1.rel_attn.r  32 x 32" in printed
+    assert [line.split()[1:] for line in printed.splitlines() if line.startswith("positions")] == [
+        ["any", "128"]
+    ]
 
 
 def test_info_reads_a_folder_and_lists_its_names(tmp_path, capsys) -> None:
@@ -95,6 +110,24 @@ def test_fill_reads_the_gap_where_it_stands(filler, capsys) -> None:
     assert [word["probability"] for word in given] == pytest.approx(expected.values.tolist(), abs=1e-5)
 
 
+def test_fill_frames_texts_as_the_tokenizer_does(filler, tmp_path, capsys) -> None:
+    """The gap takes in the blank before it, as words do in this vocabulary, and may go by its name there."""
+    from pocketbert.heads import load
+
+    for file in (*filler.glob("tokenizer*"), filler / "vocab.txt"):
+        file.unlink()
+    tokenizer = Tokenizer.load(write_roberta(tmp_path))
+    model = load(filler).eval()
+    with torch.no_grad():  # the model has more words than the vocabulary
+        model.head.bias[tokenizer.size :] = -1e4
+    save(model, filler)
+    assert main(["fill", " the <mask> reader", "--model", str(filler), "--top", "2", "--json"]) == 0
+    given = json.loads(capsys.readouterr().out)["gaps"][0]
+    ids = [tokenizer.id(word) for word in ["<s>", "Ġthe", "<mask>", "Ġreader", "</s>"]]
+    expected = model(torch.tensor([ids])).logits[0, 2].softmax(-1).topk(2)
+    assert [word["id"] for word in given] == expected.indices.tolist()
+
+
 def test_fill_says_what_is_wrong(filler, tmp_path, capsys) -> None:
     assert main(["fill", "no gap here", "--model", str(filler)]) == 2
     assert "[MASK]" in capsys.readouterr().err
@@ -102,4 +135,4 @@ def test_fill_says_what_is_wrong(filler, tmp_path, capsys) -> None:
     save(build("bert-nano"), bare)
     Tokenizer.load().save(bare)
     assert main(["fill", "a [MASK]", "--model", str(bare)]) == 2
-    assert "no masked-LM head" in capsys.readouterr().err
+    assert "no masked-lm head" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import torch
 import parity
 from pocketbert.errors import InputError
 from pocketbert.heads import Model, PoolingHead, build, load, pool, save
+from pocketbert.model import ARCHITECTURES
 
 
 def test_chosen_positions_give_the_same_logits() -> None:
@@ -73,8 +74,9 @@ def test_bad_use_of_heads_says_what_to_do() -> None:
         unpooled(ids)
 
 
-def test_padding_does_not_change_the_span_loss() -> None:
-    model = parity.redraw(build("mobilebert-nano", "question-answering"))
+@pytest.mark.parametrize("family", ARCHITECTURES)
+def test_padding_does_not_change_the_span_loss(family) -> None:
+    model = parity.redraw(build(f"{family}-nano", "question-answering"))
     inputs = parity.batch()
     gold = torch.tensor([3, 2, 1, 0])
     together = model(**inputs.arguments(), start_positions=gold, end_positions=gold + 1).loss

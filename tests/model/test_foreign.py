@@ -32,7 +32,7 @@ def test_the_same_as_ours(tmp_path) -> None:
     assert parity.error(expected.pooled, given.pooled) < 1e-5
 
 
-def test_a_family_that_is_not_ours_and_takes_no_segments(tmp_path) -> None:
+def test_a_family_that_takes_no_segments(tmp_path) -> None:
     config = transformers.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=24)
     transformers.DistilBertModel(config).save_pretrained(tmp_path)
     inputs = parity.batch()

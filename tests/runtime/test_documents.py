@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,13 +13,20 @@ from hypothesis import strategies as st
 from pocketbert.errors import InputError
 from pocketbert.runtime.documents import Document, Plan
 from pocketbert.text import Tokenizer, windows
+from tiny_tokenizers import write_albert, write_roberta, write_xlnet
 
 TOKENIZER = Tokenizer.load()
 
 
-def plan_of(question: str, *texts: str, max_length: int = 64, overlap: int | None = None) -> Plan:
-    ids = tuple(token for token, _ in TOKENIZER.stream(question))
-    documents = [Document.of(text, TOKENIZER) for text in texts]
+def plan_of(
+    question: str,
+    *texts: str,
+    max_length: int = 64,
+    overlap: int | None = None,
+    tokenizer: Tokenizer = TOKENIZER,
+) -> Plan:
+    ids = tuple(token for token, _ in tokenizer.stream(question))
+    documents = [Document.of(text, tokenizer) for text in texts]
     return Plan.of(ids, documents, max_length=max_length, overlap=overlap)
 
 
@@ -33,6 +43,37 @@ def test_a_plan_makes_the_windows_of_the_text(words: int, max_length: int, overl
     assert [plan.window(number) for number in range(len(plan))] == expected
     assert [plan.length(number) for number in range(len(plan))] == [len(window) for window in expected]
     assert plan.tokens_of(range(len(plan))) == plan.tokens == sum(1 for _ in TOKENIZER.stream(text))
+
+
+@pytest.mark.parametrize("write", [write_roberta, write_albert, write_xlnet])
+def test_plans_of_other_layouts(write: Callable[[Path], Path], tmp_path: Path) -> None:
+    tokenizer = Tokenizer.load(write(tmp_path))
+    text = "The owner's letters (1843) and more. " * 20
+    plan = plan_of("Who wrote it?", text, "", max_length=70, overlap=9, tokenizer=tokenizer)
+    expected = [
+        window
+        for each in (text, "")
+        for window in windows("Who wrote it?", each, tokenizer, max_length=70, overlap=9)
+    ]
+    assert [plan.window(number) for number in range(len(plan))] == expected
+    assert [plan.length(number) for number in range(len(plan))] == [len(window) for window in expected]
+    assert max(map(len, expected)) == 70
+
+
+@pytest.mark.parametrize("write", [write_roberta, write_albert, write_xlnet])
+def test_words_are_whole_whatever_the_tokenizer(write: Callable[[Path], Path], tmp_path: Path) -> None:
+    text = "It was (unbelievably) sunny in café Zygomorph, wasn't it?"
+    document = Document.of(text, Tokenizer.load(write(tmp_path)))
+    for word in ("unbelievably", "sunny", "café", "Zygomorph", "it"):
+        start = text.index(word)
+        inside = [
+            token
+            for token in range(len(document))
+            if start <= document.starts[token] < document.ends[token] <= start + len(word)
+        ]
+        for token in inside:
+            first, last = document.characters(token, token, whole_words=True)
+            assert text[first:last] == word
 
 
 def test_tokens_in_two_windows_are_counted_once() -> None:

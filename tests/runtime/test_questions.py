@@ -420,6 +420,8 @@ class TestModelFolders:
         assert reader.calibration == Calibration()
         (tmp_path / "config.json").write_text('{"max_position_embeddings": 100}')
         assert QuestionAnswerer.load(tmp_path).calibration == replace(Calibration(), window=100, overlap=33)
+        (tmp_path / "config.json").write_text('{"model_type": "roberta", "max_position_embeddings": 102}')
+        assert QuestionAnswerer.load(tmp_path).calibration.window == 100
 
     @pytest.mark.parametrize(
         ("config", "message"),
@@ -429,6 +431,10 @@ class TestModelFolders:
                 "asks for windows of 64 tokens, but the model has 10 positions",
             ),
             ('{"max_position_embeddings": "many"}', "max_position_embeddings is 'many'"),
+            (
+                '{"model_type": "roberta", "max_position_embeddings": 102, "pad_token_id": "x"}',
+                "pad_token_id is 'x'",
+            ),
             ("{", "cannot be read as JSON"),
         ],
     )

@@ -19,10 +19,11 @@ steady = settings(derandomize=True, deadline=None)
 
 @dataclass(frozen=True)
 class Strip:
-    """A window by hand: where its tokens stand in the document, and which it owns."""
+    """A window by hand: where its tokens stand in the document, which it owns, and where its null is."""
 
     offsets: Sequence[tuple[int, int] | None]
     best: Sequence[bool]
+    null: int = 0
 
 
 def brute(start: np.ndarray, end: np.ndarray, length: int) -> list[tuple[float, int, int]]:
@@ -98,6 +99,15 @@ def test_masks_come_from_the_windows() -> None:
         (1, 4, 4),
         (1, 3, 4),
     ]
+
+
+def test_the_null_stands_where_the_window_says() -> None:
+    # Two documents, as XLNet reads them: a b [SEP] q [SEP] [CLS] and a [SEP] q [SEP] [CLS].
+    first = Strip([(0, 1), (2, 3), None, None, None, None], [True, True] + [False] * 4, null=5)
+    second = Strip([(0, 1), None, None, None, None], [True] + [False] * 4, null=4)
+    logits = mask_logits([first, second], [np.arange(6.0), np.arange(5.0)], [np.arange(6.0), np.arange(5.0)])
+    assert logits.null.tolist() == [10.0, 8.0]
+    assert document_spans(logits, count=1).log_odds.tolist() == [-8.0, -8.0]
 
 
 def test_a_constant_on_a_window_changes_no_log_odds() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pocketbert.errors import TokenizerError
 from pocketbert.text import Tokenizer
-from pocketbert.text.wordpiece import panics_caught
+from pocketbert.text.engine import panics_caught
 
 
 @pytest.fixture
@@ -116,7 +116,10 @@ def add(**entry: object) -> Callable[[dict], None]:
     ("change", "complaint"),
     [
         (set_in("model", value=[]), "model type is None"),
-        (set_in("model", "type", value="BPE"), "model type is 'BPE'; supported: WordPiece"),
+        (
+            set_in("model", "type", value="WordLevel"),
+            "model type is 'WordLevel'; supported: WordPiece, BPE, Unigram",
+        ),
         (set_in("model", "type", value=["WordPiece"]), "model type is"),
         (set_in("model", "vocab", value=["the"]), "vocab is .*a dict was expected"),
         (set_in("model", "vocab", value={"the": 99}), "the 6 words need the ids 0 to 5"),

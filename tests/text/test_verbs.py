@@ -85,6 +85,36 @@ def test_another_models_tokenizer(run, tiny, tmp_path, no_network):
     assert "no folder" in run("tokens", "x", "--model", str(tmp_path / "nowhere"), status=1)
 
 
+def test_tokenizers_of_the_family(run, roberta_folder, albert_folder, xlnet_folder):
+    def rows(folder: object) -> list[list[str]]:
+        table = run("tokens", " the reader", "--pair", " it", "--model", str(folder))
+        return [line.split() for line in table.splitlines()[1:]]
+
+    assert [row[-1] for row in rows(roberta_folder)] == [
+        "<s>",
+        "Ġthe",
+        "Ġreader",
+        "</s>",
+        "</s>",
+        "Ġit",
+        "</s>",
+    ]
+    assert [row[1:] for row in rows(albert_folder)] == [
+        ["special", "[CLS]"],
+        ["1", "4", "▁the"],
+        ["5", "11", "▁reader"],
+        ["special", "[SEP]"],
+        ["1", "3", "▁it"],
+        ["special", "[SEP]"],
+    ]
+    assert [row[-1] for row in rows(xlnet_folder)] == ["▁the", "▁reader", "<sep>", "▁it", "<sep>", "<cls>"]
+    assert rows(albert_folder / "spiece.model") == rows(albert_folder)
+    report = json.loads(run("tokens", "the (café)", "--model", str(albert_folder), "--json"))
+    assert [entry["text"] for entry in report["tokens"] if entry["text"] in "()"][1:] == ["(", ")", ""]
+    counts = json.loads(run("vocab", str(xlnet_folder), "--json"))
+    assert (counts["size"], counts["counts"]["special"]) == (sum(counts["counts"].values()), 9)
+
+
 def test_a_word_cannot_steer_the_terminal(run, tmp_path):
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n\x1b[2J\n\u202ex\n")
     assert run("vocab", str(tmp_path), "--list").splitlines()[-2:] == ["     4  \\x1b[2J", "     5  \\u202ex"]

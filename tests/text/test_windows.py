@@ -27,6 +27,21 @@ def best_by_definition(spans: list[tuple[int, int]], token: int) -> int:
     return best_window
 
 
+# Ids, segment ids, place of the document and place of the null, from the ids of a question and of a stretch.
+LAYOUTS = {
+    "tiny": lambda q, d: ([2, *q, 3, *d, 3], [0] * (len(q) + 2) + [1] * (len(d) + 1), len(q) + 2, 0),
+    "albert": lambda q, d: ([2, *q, 3, *d, 3], [0] * (len(q) + 2) + [1] * (len(d) + 1), len(q) + 2, 0),
+    "roberta": lambda q, d: ([0, *q, 2, 2, *d, 2], [0] * (len(q) + len(d) + 4), len(q) + 3, 0),
+    "xlnet": lambda q, d: (
+        [*d, 4, *q, 4, 3],
+        [0] * (len(d) + 1) + [1] * (len(q) + 1) + [2],
+        0,
+        len(q) + len(d) + 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
 @steady
 @given(
     question=st.integers(0, 20),
@@ -35,10 +50,14 @@ def best_by_definition(spans: list[tuple[int, int]], token: int) -> int:
     share=st.none() | st.floats(0, 1),
 )
 @example(question=2, document=201, room=200, share=0.5)  # here the length of a window decides
-def test_every_token_is_covered_and_best_once(tiny, question, document, room, share):
-    max_length = room + question + 3
+def test_every_token_is_covered_and_best_once(request, name, question, document, room, share):
+    tokenizer = request.getfixturevalue(name)
+    special = {"roberta": 4}.get(name, 3)
+    max_length = room + question + special
     overlap = None if share is None else int(share * (room // 2))
-    found = windows("cat " * question, "sat " * document, tiny, max_length=max_length, overlap=overlap)
+    asked, text = " the" * question, " the" * document
+    (the,) = tokenizer.encode(" the", special=False).ids
+    found = windows(asked, text, tokenizer, max_length=max_length, overlap=overlap)
     spans = [(window.first_token, window.last_token + 1 - window.first_token) for window in found]
     shared = min(128, room // 2) if overlap is None else overlap
     assert spans[0][0] == 0
@@ -48,38 +67,41 @@ def test_every_token_is_covered_and_best_once(tiny, question, document, room, sh
         assert start + length - following == shared <= room / 2
     best = dict.fromkeys(range(document), 0)
     for index, (window, (start, length)) in enumerate(zip(found, spans, strict=True)):
-        assert len(window) == question + 3 + length <= max_length
-        assert window.input_ids == (2, *[7] * question, 3, *[12] * length, 3)
-        assert window.token_type_ids == (0,) * (question + 2) + (1,) * (length + 1)
+        assert len(window) == question + special + length <= max_length
+        ids, types, place, null = LAYOUTS[name]([the] * question, [the] * length)
+        assert window.input_ids == tuple(ids)
+        assert window.token_type_ids == tuple(types)
         assert window.attention_mask == (1,) * len(window)
-        assert window.document_start == question + 2
+        assert (window.document_start, window.null) == (place, null)
+        assert window.input_ids[window.null] == tokenizer.cls_id
         for position, (offset, is_best) in enumerate(zip(window.offsets, window.best, strict=True)):
             token = position - window.document_start + start
             if not start <= token < start + length:
                 assert (offset, is_best) == (None, False)
                 continue
-            assert offset == (4 * token, 4 * token + 3)
+            assert offset == (4 * token + 1, 4 * token + 4)
             assert is_best == (best_by_definition(spans, token) == index)
             best[token] += is_best
     assert set(best.values()) <= {1}
 
 
-def test_a_document_that_fits_is_the_pair(uncased):
-    question, document = "Who wrote it?", "Ada Lovelace wrote the notes in 1843."
-    (window,) = windows(question, document, uncased)
-    pair = uncased.encode(question, document)
+def test_a_document_that_fits_is_the_pair(any_kind):
+    question, document = "Who wrote it?", "Ada Lovelace wrote the notes (in 1843)."
+    (window,) = windows(question, document, any_kind)
+    first = any_kind.layout.document == "first"
+    pair = any_kind.encode(document, question) if first else any_kind.encode(question, document)
     assert window.input_ids == pair.ids
     assert window.token_type_ids == pair.type_ids
     assert [document[slice(*offset)] for offset in window.offsets if offset] == [
         document[start:end]
         for (start, end), sequence in zip(pair.offsets, pair.sequence_ids, strict=True)
-        if sequence == 1
+        if sequence == (0 if first else 1)
     ]
 
 
 def test_an_empty_document_is_one_window_without_a_token(tiny):
     (window,) = windows("cat", "", tiny)
-    assert window == Window((2, 7, 3, 3), (1,) * 4, (0, 0, 0, 1), (None,) * 4, (False,) * 4, 0, -1)
+    assert window == Window((2, 7, 3, 3), (1,) * 4, (0, 0, 0, 1), (None,) * 4, (False,) * 4, 0, -1, 3)
     assert window.document_start == 3
 
 
@@ -103,16 +125,16 @@ def test_a_question_is_never_cut(tiny):
         iter_windows("cat", "sat", tiny, max_length=8)  # at once, not when the first window is taken
 
 
-def test_from_encodings(uncased):
+def test_from_encodings(any_kind):
     question, document = "Who was she?", "A longer text, with [SEP] and ünïcödé. " * 40
-    expected = windows(question, document, uncased, max_length=96, overlap=20)
+    expected = windows(question, document, any_kind, max_length=96, overlap=20)
     for special in (True, False):
-        encoded = [uncased.encode(text, special=special) for text in (question, document)]
-        assert windows_from_encodings(*encoded, uncased, max_length=96, overlap=20) == expected
+        encoded = [any_kind.encode(text, special=special) for text in (question, document)]
+        assert windows_from_encodings(*encoded, any_kind, max_length=96, overlap=20) == expected
     with pytest.raises(InputError, match="the document was cut by"):
-        windows_from_encodings(uncased.encode(question), uncased.encode(document, max_length=50), uncased)
+        windows_from_encodings(any_kind.encode(question), any_kind.encode(document, max_length=50), any_kind)
     with pytest.raises(InputError, match="the question is a pair"):
-        windows_from_encodings(uncased.encode(question, "x"), uncased.encode(document), uncased)
+        windows_from_encodings(any_kind.encode(question, "x"), any_kind.encode(document), any_kind)
 
 
 def test_windows_become_a_batch(tiny):
@@ -124,6 +146,24 @@ def test_windows_become_a_batch(tiny):
         assert batch.attention_mask[row].sum() == len(window)
         assert batch.token_type_ids[row].tolist() == [*window.token_type_ids, *[0] * (40 - len(window))]
     assert pad_windows(found, tiny, pad_to=64).input_ids.shape == (len(found), 64)
+
+
+def test_windows_of_xlnet_are_padded_on_the_left(xlnet):
+    found = windows("the", " the" * 70, xlnet, max_length=40)
+    assert [len(window) for window in found] == [40, 40, 38]
+    batch = pad_windows(found, xlnet)
+    assert batch.input_ids[2].tolist() == [xlnet.pad_id] * 2 + list(found[2].input_ids)
+    assert batch.attention_mask[2].tolist() == [0] * 2 + [1] * 38
+    assert batch.token_type_ids[2].tolist() == [3] * 2 + list(found[2].token_type_ids)
+    place = xlnet.layout.place(38, 40)
+    assert batch.input_ids[2, place][found[2].null] == xlnet.cls_id
+
+
+def test_room_follows_from_the_special_tokens(roberta, tiny):
+    assert len(windows(" the" * 60, " the", roberta, max_length=96)) == 1
+    with pytest.raises(InputError, match=r"61 tokens leaves 31 of 96.*at least 32"):
+        windows(" the" * 61, " the", roberta, max_length=96)
+    assert len(windows("the " * 61, "the", tiny, max_length=96)) == 1
 
 
 def test_a_book_costs_little_time_and_memory(tiny):

@@ -21,6 +21,8 @@ from pocketbert.errors import InputError, PocketbertError, needing
 # docstrings, so that `--help` imports nothing; a test keeps the two equal.
 VERBS = {
     "ask": ("pocketbert.cli.ask", "Answer a question with the exact words of a page."),
+    "attention": ("pocketbert.cli.attention", "Write a page that shows where every attention head looks."),
+    "compare": ("pocketbert.cli.compare", "Compare the size, speed and scores of models on this machine."),
     "copy": ("pocketbert.cli.copy", "Copy a recipe and its presets, to change and to own."),
     "evaluate": ("pocketbert.cli.evaluate", "Measure a model with the official scores of a task."),
     "export": ("pocketbert.cli.export", "Write a model as ONNX files for the light runtime."),

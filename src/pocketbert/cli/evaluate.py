@@ -97,10 +97,10 @@ def _squad(
             raise InputError(
                 f"{name} has no question-answering head; train one with: pocketbert train squad --model {name}"
             )
-    positions = read_config(checkpoint.read_json(folder / "config.json")).max_position_embeddings
+    config = read_config(checkpoint.read_json(folder / "config.json"))
     tokenizer = Tokenizer.load(folder)
     fitted = Calibration.load(folder) if (folder / FILE_NAME).is_file() else None
-    size = min(window or (fitted.window if fitted else 384), positions)
+    size = config.at_most(window or (fitted.window if fitted else 384))
     shared = overlap if overlap is not None else fitted.overlap if fitted else None
     features = featurise(questions, tokenizer, max_length=size, overlap=shared)
     with click.progressbar(length=len(features), label="reading", file=sys.stderr) as bar:

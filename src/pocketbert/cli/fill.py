@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pocketbert.errors import InputError, require
 
+if TYPE_CHECKING:
+    from pocketbert.model import HeadKind
+
 
 @click.command(name="fill")
 @click.argument("text", metavar="TEXT")
-@click.option("--model", required=True, help="A folder or hub name of a model with a masked-LM head.")
+@click.option(
+    "--model", required=True, help="A folder or hub name of a model with a head that guesses words."
+)
 @click.option("--top", default=5, show_default=True, help="How many words for each gap.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(text: str, model: str, top: int, as_json: bool) -> None:
@@ -40,33 +45,41 @@ def command(text: str, model: str, top: int, as_json: bool) -> None:
 def _fill(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
     import torch
 
-    from pocketbert import hub
+    from pocketbert import checkpoint, hub
     from pocketbert.heads import load
+    from pocketbert.model import architecture, read_config
+    from pocketbert.model.xlnet import guesses
     from pocketbert.text import Tokenizer
 
     folder = hub.resolve(model).folder
-    filler = load(folder, head="masked-lm").eval()
+    family = architecture(read_config(checkpoint.read_json(folder / "config.json")).model_type)
+    head: HeadKind = "masked-lm" if "masked-lm" in family.heads else "permutation-lm"
+    filler = load(folder, head=head).eval()
     if filler.report.new:
         raise InputError(
-            f"{model} has no masked-LM head, so it cannot fill gaps; give a folder that was saved with one"
+            f"{model} has no {head} head, so it cannot fill gaps; give a folder that was saved with one"
         )
     tokenizer = Tokenizer.load(folder)
     # A [MASK] written out in a text is text everywhere else; here it is what the user asks about.
-    pieces = text.split("[MASK]")
+    pieces = text.replace(tokenizer.token(tokenizer.mask_id), "[MASK]").split("[MASK]")
     if len(pieces) < 2:
         raise InputError(
             'the text has no gap: write [MASK] where a word is wanted, as in "The [MASK] barks."'
         )
-    ids = [tokenizer.cls_id]
+    words: list[int] = []
     gaps: list[int] = []
     for number, piece in enumerate(pieces):
         if number:
-            gaps.append(len(ids))
-            ids.append(tokenizer.mask_id)
-        ids += tokenizer.encode(piece, special=False).ids
-    ids.append(tokenizer.sep_id)
+            gaps.append(len(tokenizer.layout.before) + len(words))
+            words.append(tokenizer.mask_id)
+        # The blank before a gap belongs to the word that is wanted.
+        kept = piece if number == len(pieces) - 1 else piece.rstrip()
+        words += tokenizer.encode(kept, special=False).ids
+    ids, places = torch.tensor([tokenizer.frame(words)]), torch.tensor([gaps])
+    types = torch.tensor([tokenizer.layout.types(len(words))])
+    wanted = {"positions": places} if head == "masked-lm" else guesses(places, ids.shape[1])
     with torch.no_grad():
-        logits = filler(torch.tensor([ids]), positions=torch.tensor([gaps])).logits[0]  # (gaps, vocabulary)
+        logits = filler(ids, token_type_ids=types, **wanted).logits[0]  # (gaps, vocabulary)
     found = logits.softmax(-1).topk(min(top, logits.shape[-1]))
     return [
         [

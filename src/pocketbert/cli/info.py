@@ -81,7 +81,7 @@ def _table(described: list[dict[str, Any]], *, blocks: bool) -> str:
         "heads": [str(entry["heads"]) for entry in described],
         "width": [str(entry["width"]) for entry in described],
         "vocabulary": [f"{entry['vocabulary']:,}" for entry in described],
-        "positions": [str(entry["positions"]) for entry in described],
+        "positions": [str(entry["positions"] or "any") for entry in described],
         "one block": [f"{entry['blocks'][0]:,}" for entry in described],
         "  attention": [f"{entry['block']['attention']:,}" for entry in described],
         "  feed-forward": [f"{entry['block']['feed-forward']:,}" for entry in described],

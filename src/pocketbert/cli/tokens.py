@@ -84,10 +84,9 @@ def load_tokenizer(model: str | None) -> Tokenizer:
     if model is None or Path(model).exists():
         return Tokenizer.load(model)
     from pocketbert.hub import resolve
+    from pocketbert.text.loading import PATTERNS
 
-    return Tokenizer.load(
-        resolve(model, patterns=("tokenizer.json", "tokenizer_config.json", "vocab.txt")).folder
-    )
+    return Tokenizer.load(resolve(model, patterns=PATTERNS).folder)
 
 
 def visible(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import get_args
 import click
 
 from pocketbert.cli.tokens import load_tokenizer, visible
-from pocketbert.text.wordpiece import Kind
+from pocketbert.text.vocabulary import Kind
 
 NAMES: dict[Kind, str] = {
     "word": "whole words",

@@ -28,7 +28,8 @@ from torch import Tensor, nn
 
 from pocketbert.errors import InputError
 from pocketbert.heads import MaskedLMHead, Model, SpanHead, TagHead
-from pocketbert.model import Encoder, bert, mobilebert
+from pocketbert.model import Encoder, mobilebert
+from pocketbert.model.block import Block
 from pocketbert.model.layers import FeedForward, NoNorm, SelfAttention
 
 LEAST, MOST = 2.0**-40, 2.0**40  # scales beyond these, zero among them, are not divided by
@@ -47,7 +48,9 @@ def fold(model: Kind, unit: Tensor | None = None) -> Kind:
     encoder = folded.encoder if isinstance(folded, Model) else folded
     blocks = list(encoder.blocks) if isinstance(encoder, Encoder) else []
     for block in blocks:
-        if isinstance(block, bert.Block):
+        if isinstance(block, Block) and not isinstance(
+            block.attention, JoinedAttention
+        ):  # shared blocks come again
             block.attention = JoinedAttention(block.attention)  # type: ignore[assignment]
     if isinstance(encoder, Encoder) and isinstance(encoder.embeddings, mobilebert.Embeddings):
         encoder.blocks = nn.ModuleList(

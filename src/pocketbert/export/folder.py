@@ -147,7 +147,7 @@ def _examiners(
             "(question-answering). Leave the data out, and outputs alone are compared"
         )
     settings = calibration or Calibration()
-    window = min(settings.window, model.config.max_position_embeddings)
+    window = model.config.at_most(settings.window)
     overlap = min(settings.overlap, window // 3)
     shuffled = random.Random(0).sample(list(questions), len(questions))  # noqa: S311 -- no secret
     kept = min(MEASURED, max(1, len(shuffled) // 4))
@@ -172,9 +172,10 @@ def _made_up(model: Any, tokenizer: Tokenizer) -> list[Batch]:
     generator = torch.Generator().manual_seed(0)
     batches: list[Batch] = []
     for length in SAMPLE_LENGTHS:
-        length = min(length, model.config.max_position_embeddings)
-        ids = torch.randint(0, model.config.vocab_size, (1, length), generator=generator)
-        ids[0, 0], ids[0, -1] = tokenizer.cls_id, tokenizer.sep_id
+        length = model.config.at_most(length)
+        room = length - tokenizer.layout.special_tokens(1)
+        words = torch.randint(0, model.config.vocab_size, (room,), generator=generator)
+        ids = torch.tensor([tokenizer.frame(words.tolist())])
         batch = dict(zip(INPUTS, (ids, torch.ones_like(ids), torch.zeros_like(ids)), strict=True))
         if getattr(model, "kind", None) == "choice":
             batch = {key: value.unsqueeze(1) for key, value in batch.items()}

@@ -271,6 +271,40 @@ def _reduce(kind: str) -> Lowering:
     return lowering
 
 
+def _cumulative_sum(scope: Scope, value: Node, axis: int) -> str:
+    return scope("CumSum", value, scope.graph.constant(axis, np.int64))
+
+
+def _differs(scope: Scope, value: Node, other: Any) -> str:
+    return scope("Not", _compare("Equal")(scope, value, other))
+
+
+def _range(scope: Scope, *bounds: Any, **_options: Any) -> str:
+    """Whole numbers from a start, or 0, up to an end that is left out, in steps, or one by one."""
+    start, end, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if not any(isinstance(bound, Node) for bound in bounds):
+        return scope.graph.constant(np.arange(start, end, step), np.int64)
+    scalars = [
+        scope("Reshape", bound, scope.graph.integers([]))  # a size is a list of one
+        if isinstance(bound, Node)
+        else scope.graph.constant(bound, np.int64)
+        for bound in (start, end, step)
+    ]
+    return scope("Range", *scalars)
+
+
+def _permute(scope: Scope, value: Node, order: Sequence[int]) -> str:
+    return permuted(scope.graph, scope.name(value), order)
+
+
+def _gather(scope: Scope, value: Node, axis: int, index: Node) -> str:
+    return scope("GatherElements", value, index, axis=axis)
+
+
+def _squeeze(scope: Scope, value: Node, axis: int) -> str:
+    return scope("Squeeze", value, scope.graph.integers([axis]))
+
+
 def _item(scope: Scope, values: Node, index: int) -> Any:
     return scope.values[values][index]
 
@@ -282,20 +316,26 @@ def _embedding(scope: Scope, table: Node, ids: Node, *_rest: Any) -> str:
 TABLE: dict[Any, Lowering] = {
     operator.getitem: _item,
     operator.mul: _plain("Mul"),  # of sizes
+    operator.neg: _plain("Neg"),
     aten._assert_tensor_metadata.default: lambda *_arguments, **_options: "",
     aten.add.Tensor: _plain("Add"),
     aten.addcmul.default: _addcmul,
     aten.alias.default: _first,
     aten.amax.default: _reduce("ReduceMax"),
+    aten.arange.default: _range,
+    aten.arange.start_step: _range,
     aten.cat.default: _cat,
     aten.clamp.default: _clamp,
     aten.contiguous.default: _first,
+    aten.cos.default: _plain("Cos"),
+    aten.cumsum.default: _cumulative_sum,
     aten.div.Tensor: _plain("Div"),
     aten.dropout.default: _first,
     aten.embedding.default: _embedding,
     aten.eq.Scalar: _compare("Equal"),
     aten.expand.default: _expand,
     aten.flatten.using_ints: _flatten,
+    aten.gather.default: _gather,
     aten.gelu.default: _gelu,
     aten.hardtanh.default: _clamp,
     aten.layer_norm.default: _layer_norm,
@@ -303,17 +343,24 @@ TABLE: dict[Any, Lowering] = {
     aten.masked_fill.Scalar: _masked_fill,
     aten.matmul.default: _plain("MatMul"),
     aten.mul.Tensor: _plain("Mul"),
+    aten.ne.Scalar: _differs,
+    aten.ne.Tensor: _differs,
     aten.new_zeros.default: _full(0.0),
+    aten.permute.default: _permute,
+    aten.pow.Scalar: _plain("Pow"),
+    aten.reciprocal.default: _plain("Reciprocal"),
     aten.relu.default: _plain("Relu"),
     aten.relu6.default: lambda scope, value: _clamp(scope, value, 0.0, 6.0),
     aten.reshape.default: _view,
     aten.scaled_dot_product_attention.default: _attention,
     aten.select.int: _select,
     aten.silu.default: _silu,
+    aten.sin.default: _plain("Sin"),
     aten.slice.Tensor: _slice,
     aten.softmax.int: _softmax,
     aten.split_with_sizes.default: _split,
     aten.sqrt.default: _plain("Sqrt"),
+    aten.squeeze.dim: _squeeze,
     aten.sub.Tensor: _plain("Sub"),
     aten.sum.dim_IntList: _reduce("ReduceSum"),
     aten.sym_size.int: _size,
@@ -323,5 +370,6 @@ TABLE: dict[Any, Lowering] = {
     aten.unbind.int: _unbind,
     aten.unsqueeze.default: _unsqueeze,
     aten.view.default: _view,
+    aten.where.self: _plain("Where"),
     aten.zeros.default: _full(0.0),
 }

@@ -48,7 +48,7 @@ def to_onnx(model: nn.Module) -> onnx.ModelProto:
             )
     finally:
         model.train(was_training)
-    return _lowered(traced, names, axes)
+    return _lowered(traced, names, axes, _first_names(model))
 
 
 def write_onnx(proto: onnx.ModelProto, path: str | Path) -> None:
@@ -90,7 +90,15 @@ def _tensors(output: Any) -> dict[str, Tensor]:
     return {name: value for name, value in named.items() if isinstance(value, Tensor)}
 
 
-def _lowered(traced: Any, names: list[str], axes: tuple[str, ...]) -> onnx.ModelProto:
+def _first_names(model: nn.Module) -> dict[str, str]:
+    """Every name of a weight -> its first: blocks may share theirs, and the trace takes any of the names."""
+    first = {id(weight): name for name, weight in model.named_parameters()}
+    return {name: first[id(weight)] for name, weight in model.named_parameters(remove_duplicate=False)}
+
+
+def _lowered(
+    traced: Any, names: list[str], axes: tuple[str, ...], first_names: dict[str, str]
+) -> onnx.ModelProto:
     graph = Graph()
     values: dict[Any, Any] = {}
     signature = traced.graph_signature
@@ -100,7 +108,8 @@ def _lowered(traced: Any, names: list[str], axes: tuple[str, ...]) -> onnx.Model
     results: list[Any] = []
     for node in traced.graph.nodes:
         if node.op == "placeholder" and node.name in held:
-            values[node] = graph.weight(*_weight(held[node.name], node, traced.state_dict))
+            name, value = _weight(held[node.name], node, traced.state_dict)
+            values[node] = graph.weight(first_names.get(name, name), value)
         elif node.op == "placeholder":
             values[node] = next(inputs)
             symbols |= {str(size): axis for size, axis in zip(node.meta["val"].shape, axes, strict=True)}

@@ -12,7 +12,14 @@ from pocketbert.heads.next_sentence import (
     PreTrainingHead,
     PreTrainingOutput,
 )
+from pocketbert.heads.permutation_lm import PermutationLMHead, PermutationLMOutput
 from pocketbert.heads.pooling import Pooling, PoolingHead, SentenceOutput, pool
+from pocketbert.heads.sentence_order import (
+    OrderPreTrainingHead,
+    OrderPreTrainingOutput,
+    SentenceOrderHead,
+    SentenceOrderOutput,
+)
 from pocketbert.heads.span import SpanHead, SpanOutput
 from pocketbert.heads.tags import TagHead, TagOutput
 
@@ -26,11 +33,17 @@ __all__ = [
     "Model",
     "NextSentenceHead",
     "NextSentenceOutput",
+    "OrderPreTrainingHead",
+    "OrderPreTrainingOutput",
+    "PermutationLMHead",
+    "PermutationLMOutput",
     "Pooling",
     "PoolingHead",
     "PreTrainingHead",
     "PreTrainingOutput",
     "Problem",
+    "SentenceOrderHead",
+    "SentenceOrderOutput",
     "SentenceOutput",
     "SpanHead",
     "SpanOutput",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pocketbert import checkpoint, hub
 from pocketbert.checkpoint import NameTable
@@ -34,23 +34,11 @@ from pocketbert.model.folded import unfolded
 
 logger = logging.getLogger("pocketbert")
 
-# What transformers calls a model with this head, after the family's name.
-CLASSES: dict[HeadKind, str] = {
-    "masked-lm": "ForMaskedLM",
-    "next-sentence": "ForNextSentencePrediction",
-    "pretraining": "ForPreTraining",
-    "classification": "ForSequenceClassification",
-    "tags": "ForTokenClassification",
-    "question-answering": "ForQuestionAnswering",
-    "choice": "ForMultipleChoice",
-}
 PROBLEMS: dict[Problem, str] = {
     "single": "single_label_classification",
     "multi": "multi_label_classification",
     "regression": "regression",
 }
-# Copies of tied weights that some files carry: ours are tied by construction.
-TIED = {"cls.predictions.decoder.weight": "embeddings.word.weight", "cls.predictions.decoder.bias": "bias"}
 
 
 @dataclass(frozen=True)
@@ -114,15 +102,21 @@ def save(model: Model | Encoder, folder: str | Path) -> None:
     folder = Path(folder)
     family = architecture(model.config.model_type)
     encoder = model if isinstance(model, Encoder) else model.encoder
-    tensors = _renamed(NameTable(family.names(model.config)), encoder)
+    own = {
+        name: family.to_theirs(model.config, name, parameter.detach())
+        for name, parameter in encoder.named_parameters()
+    }
+    tensors = _renamed(NameTable(family.names(model.config)), own)
     data = model.config.to_hf() | {"dtype": "float32", "tie_word_embeddings": True}
     if isinstance(model, Encoder) or model.kind is None:
         data["architectures"] = [f"{family.classes}Model"]
     else:
-        data["architectures"] = [f"{family.classes}{CLASSES[model.kind]}"]
+        form = family.heads[model.kind]
+        data["architectures"] = [f"{family.classes}{form.suffix}"]
         data |= _label_data(model)
         tensors = {f"{family.base}.{name}": value for name, value in tensors.items()}
-        tensors |= _renamed(NameTable(family.heads[model.kind]), model.head)
+        head = {name: parameter.detach() for name, parameter in model.head.named_parameters()}
+        tensors |= _renamed(NameTable(form.names), head)
     checkpoint.write_tensors(folder, tensors)
     checkpoint.write_json(folder / "config.json", data)
 
@@ -132,7 +126,7 @@ def saved_head(data: Mapping[str, Any], family: Architecture) -> HeadKind | None
     classes = data.get("architectures") or [f"{family.classes}Model"]
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise ConfigError(f"config.json: architectures is {classes!r}; it must be a list of class names")
-    return next((kind for kind, suffix in CLASSES.items() if classes[0].endswith(suffix)), None)
+    return next((kind for kind, form in family.heads.items() if classes[0].endswith(form.suffix)), None)
 
 
 def tensor_names(config: Config, kind: HeadKind | None) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -153,7 +147,7 @@ def tensor_names(config: Config, kind: HeadKind | None) -> list[tuple[str, str, 
     ]
     if kind is not None:
         head = dict(model.head.named_parameters())
-        table = NameTable(family.heads[kind]).to_theirs(head)
+        table = NameTable(family.heads[kind].names).to_theirs(head)
         found = [(f"encoder.{ours}", theirs, shape) for ours, theirs, shape in found]
         found += [(f"head.{ours}", theirs, tuple(head[ours].shape)) for ours, theirs in table.items()]
     return found
@@ -178,17 +172,20 @@ def _sort(tensors: dict[str, Tensor], family: Architecture, config: Config, save
     }
     rest = {name: value for name, value in tensors.items() if has_prefix and not name.startswith(prefix)}
     encoder, foreign = _split(NameTable(family.names(config)), body)
-    head, rest = _split(NameTable(family.heads[saved] if saved else {}), rest | foreign)
-    for name in [name for name in TIED if name in rest]:
+    encoder = {name: family.to_ours(config, name, value) for name, value in encoder.items()}
+    head, rest = _split(NameTable(family.heads[saved].names if saved else {}), rest | foreign)
+    for name, ours in family.tied.items():
+        if name not in rest:
+            continue
         copy = rest.pop(name)
-        original = encoder.get(TIED[name], head.get(TIED[name], head.get(f"masked_lm.{TIED[name]}")))
+        original = encoder.get(ours, head.get(ours, head.get(f"masked_lm.{ours}")))
         if original is not None and not torch.equal(original, copy):
             raise CheckpointError(
                 f"{name} is not equal to the weights it is tied to; untied masked-LM heads are not supported"
             )
     others: set[str] = set()
-    for table in family.heads.values():
-        others |= set(NameTable(table).to_ours(rest)[0])
+    for form in family.heads.values():
+        others |= set(NameTable(form.names).to_ours(rest)[0])
     unknown = sorted(set(rest) - others)
     if unknown:
         shown = ", ".join(unknown[:20]) + (f" and {len(unknown) - 20} more" if len(unknown) > 20 else "")
@@ -255,8 +252,7 @@ def _for_head(weights: dict[str, Tensor], saved: HeadKind | None, kind: HeadKind
     return {name.removeprefix(part): value for name, value in weights.items() if name.startswith(part)}
 
 
-def _renamed(table: NameTable, module: nn.Module) -> dict[str, Tensor]:
-    tensors = {name: parameter.detach() for name, parameter in module.named_parameters()}
+def _renamed(table: NameTable, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {theirs: tensors[ours] for ours, theirs in table.to_theirs(tensors).items()}
 
 

@@ -1,4 +1,4 @@
-"""Words for masked positions, with the word table tied in as BERT and MobileBERT do it.
+"""Words for masked positions, with the word table tied in as BERT and its relatives do it.
 
 Shapes: B batch, S sequence, P chosen positions, W feature-map width, E embedding width, V vocabulary.
 """
@@ -27,20 +27,28 @@ class MaskedLMHead(nn.Module):
     """A dense layer, a real LayerNorm (even in NoNorm models), then the word table.
 
     Where the feature map is wider than the word table, as in MobileBERT, its first E channels meet the table and the
-    others a matrix of their own, `extra` (W - E, V).
+    others a matrix of their own, `extra` (W - E, V); or, with `narrow`, the dense layer goes down to E, as in ALBERT.
     """
 
     needs_pooler = False
 
     def __init__(
-        self, width: int, embedding_width: int, vocabulary: int, activation: Activation, eps: float
+        self,
+        width: int,
+        embedding_width: int,
+        vocabulary: int,
+        activation: Activation,
+        eps: float,
+        *,
+        narrow: bool = False,
     ) -> None:
         super().__init__()
-        self.transform = nn.Linear(width, width)
-        self.norm = nn.LayerNorm(width, eps=eps)
+        inner = embedding_width if narrow else width
+        self.transform = nn.Linear(width, inner)
+        self.norm = nn.LayerNorm(inner, eps=eps)
         self.activation = ACTIVATIONS[activation]
         self.bias = nn.Parameter(torch.zeros(vocabulary))
-        missing = width - embedding_width
+        missing = inner - embedding_width
         self.extra = nn.Parameter(torch.randn(missing, vocabulary) * 0.02) if missing else None
 
     def forward(

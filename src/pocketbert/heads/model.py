@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,9 +12,11 @@ from pocketbert.errors import InputError
 from pocketbert.heads.classify import ChoiceHead, ClassificationHead, Problem
 from pocketbert.heads.masked_lm import MaskedLMHead
 from pocketbert.heads.next_sentence import NextSentenceHead, PreTrainingHead
+from pocketbert.heads.permutation_lm import PermutationLMHead
+from pocketbert.heads.sentence_order import OrderPreTrainingHead, SentenceOrderHead
 from pocketbert.heads.span import SpanHead
 from pocketbert.heads.tags import TagHead
-from pocketbert.model import Config, Encoder, HeadKind, build_encoder, preset
+from pocketbert.model import Config, Encoder, HeadKind, architecture, build_encoder, preset
 from pocketbert.model.layers import initialise
 
 
@@ -60,6 +62,7 @@ class Model(nn.Module):
                 None if part is None else part.flatten(0, 1)
                 for part in (input_ids, attention_mask, token_type_ids, inputs_embeds)
             )
+        extras = {name: labels.pop(name) for name in self.encoder.extras if name in labels}
         output = self.encoder(
             input_ids,
             attention_mask,
@@ -69,14 +72,16 @@ class Model(nn.Module):
             head_mask=head_mask,
             feature_maps=feature_maps,
             attentions=attentions,
+            **extras,
         )
         return self.head(output, self.encoder.word_table, **labels)
 
     def resize_vocabulary(self, size: int) -> None:
         """Grow or shrink every table that has a row or a column a word."""
         self.encoder.resize_vocabulary(size)
-        if isinstance(self.head, MaskedLMHead | PreTrainingHead):
-            self.head.resize_vocabulary(size)
+        resize: Callable[[int], None] | None = getattr(self.head, "resize_vocabulary", None)
+        if resize is not None:
+            resize(size)
 
     def save(self, folder: str | Path) -> None:
         """Write config.json and model.safetensors, as Hugging Face's own classes would."""
@@ -110,26 +115,39 @@ def build(
 
 
 def _head(config: Config, kind: HeadKind, labels: tuple[str, ...], problem: Problem) -> nn.Module:
-    width, dropout = config.hidden_size, config.hidden_dropout_prob
+    family = architecture(config.model_type)
+    if kind not in get_args(HeadKind):
+        raise InputError(f"there is no head {kind!r}; the heads are {', '.join(get_args(HeadKind))}")
+    if kind not in family.heads:
+        raise InputError(
+            f"a {family.classes} model has no head {kind!r}; its heads are {', '.join(family.heads)}"
+        )
     if kind in ("classification", "tags") and not labels:
         raise InputError(f"a model for {kind} needs at least one label; none was given")
+    form, width = family.heads[kind], config.hidden_size
+    dropout = 0.0 if form.dropout is None else float(getattr(config, form.dropout))
     if kind == "classification":
-        return ClassificationHead(width, len(labels), problem=problem, dropout=dropout)
+        return ClassificationHead(width, len(labels), problem=problem, dropout=dropout, summary=form.summary)
+    if kind == "choice":
+        return ChoiceHead(width, dropout=dropout, summary=form.summary)
     if kind == "tags":
         return TagHead(width, len(labels), dropout=dropout)
     if kind == "question-answering":
-        return SpanHead(width)
-    if kind == "choice":
-        return ChoiceHead(width, dropout=dropout)
+        return SpanHead(width, dropout=dropout)
     if kind == "next-sentence":
         return NextSentenceHead(width)
-    if kind not in get_args(HeadKind):
-        raise InputError(f"there is no head {kind!r}; the heads are {', '.join(get_args(HeadKind))}")
+    if kind == "permutation-lm":
+        return PermutationLMHead(config.vocab_size)
     masked_lm = MaskedLMHead(
         width,
         getattr(config, "embedding_size", width),
         config.vocab_size,
-        config.hidden_act,  # type: ignore[attr-defined]
+        form.activation or config.hidden_act,
         config.layer_norm_eps,
+        narrow=form.narrow,
     )
-    return masked_lm if kind == "masked-lm" else PreTrainingHead(masked_lm, NextSentenceHead(width))
+    if kind == "masked-lm":
+        return masked_lm
+    if form.sentences == "order":
+        return OrderPreTrainingHead(masked_lm, SentenceOrderHead(width, dropout=dropout))
+    return PreTrainingHead(masked_lm, NextSentenceHead(width))

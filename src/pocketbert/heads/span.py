@@ -21,7 +21,7 @@ class SpanOutput:
 
 
 class SpanHead(nn.Module):
-    """A start and an end logit for every token; position 0, [CLS], stands for "no answer in this window".
+    """A start and an end logit for every token; the position of [CLS] stands for "no answer in this window".
 
     The loss is the mean of the two cross-entropies over the real positions: padding cannot win, so it changes nothing
     (transformers lets it take part). A gold position at or beyond the sequence's end does not count.
@@ -29,8 +29,9 @@ class SpanHead(nn.Module):
 
     needs_pooler = False
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(width, 2)
 
     def forward(
@@ -41,7 +42,7 @@ class SpanHead(nn.Module):
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
     ) -> SpanOutput:
-        start_logits, end_logits = self.linear(output.last).unbind(-1)  # (B, S) each
+        start_logits, end_logits = self.linear(self.dropout(output.last)).unbind(-1)  # (B, S) each
         if (start_positions is None) != (end_positions is None):
             raise InputError("give start_positions and end_positions together, or neither")
         loss = None

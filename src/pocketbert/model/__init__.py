@@ -8,24 +8,35 @@ from difflib import get_close_matches
 from typing import Any
 
 from pocketbert.errors import ConfigError
-from pocketbert.model import bert, mobilebert
-from pocketbert.model.architecture import Architecture, HeadKind
+from pocketbert.model import albert, bert, distilbert, mobilebert, roberta, xlnet
+from pocketbert.model.albert import AlbertConfig
+from pocketbert.model.architecture import Architecture, HeadForm, HeadKind, Summary
 from pocketbert.model.bert import BertConfig
 from pocketbert.model.config import Config
+from pocketbert.model.distilbert import DistilBertConfig
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import EncoderOutput
 from pocketbert.model.mobilebert import MobileBertConfig
+from pocketbert.model.roberta import RobertaConfig
+from pocketbert.model.xlnet import XLNetConfig, XLNetOutput
 
 __all__ = [
     "ARCHITECTURES",
     "PRESETS",
+    "AlbertConfig",
     "Architecture",
     "BertConfig",
     "Config",
+    "DistilBertConfig",
     "Encoder",
     "EncoderOutput",
+    "HeadForm",
     "HeadKind",
     "MobileBertConfig",
+    "RobertaConfig",
+    "Summary",
+    "XLNetConfig",
+    "XLNetOutput",
     "architecture",
     "build_encoder",
     "preset",
@@ -35,9 +46,20 @@ __all__ = [
 ARCHITECTURES: dict[str, Architecture] = {
     "mobilebert": mobilebert.ARCHITECTURE,
     "bert": bert.ARCHITECTURE,
+    "roberta": roberta.ARCHITECTURE,
+    "distilbert": distilbert.ARCHITECTURE,
+    "albert": albert.ARCHITECTURE,
+    "xlnet": xlnet.ARCHITECTURE,
 }
 
-PRESETS: dict[str, Config] = {**mobilebert.PRESETS, **bert.PRESETS}
+PRESETS: dict[str, Config] = {
+    **mobilebert.PRESETS,
+    **bert.PRESETS,
+    **roberta.PRESETS,
+    **distilbert.PRESETS,
+    **albert.PRESETS,
+    **xlnet.PRESETS,
+}
 
 
 def preset(name: str) -> Config:

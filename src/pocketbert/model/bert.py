@@ -10,14 +10,15 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from pocketbert.model.architecture import Architecture, HeadKind
-from pocketbert.model.config import Config
+from pocketbert.model.architecture import Architecture, HeadForm, HeadKind
+from pocketbert.model.block import Block
+from pocketbert.model.config import Config, TableConfig, check_heads
 from pocketbert.model.encoder import Encoder
-from pocketbert.model.layers import Activation, FeedForward, Pooler, SelfAttention, initialise
+from pocketbert.model.layers import Pooler, initialise
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertConfig(Config):
+class BertConfig(TableConfig):
     """The defaults are BERT-base, uncased."""
 
     model_type: ClassVar[str] = "bert"
@@ -27,16 +28,11 @@ class BertConfig(Config):
     num_hidden_layers: int = 12
     num_attention_heads: int = 12
     intermediate_size: int = 3072
-    hidden_act: Activation = "gelu"
+    type_vocab_size: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(
-            self.hidden_size % self.num_attention_heads == 0,
-            "hidden_size",
-            self.hidden_size,
-            f"a multiple of num_attention_heads, {self.num_attention_heads}",
-        )
+        check_heads(self, "hidden_size", self.hidden_size)
 
 
 class Embeddings(nn.Module):
@@ -51,39 +47,18 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
-        self, words: Tensor, _mask: Tensor, segments: Tensor | None, positions: Tensor | None
+        self,
+        words: Tensor,
+        _mask: Tensor,
+        segments: Tensor | None,
+        positions: Tensor | None,
+        _ids: Tensor | None,
     ) -> Tensor:
         length = words.shape[1]
         x = words + (self.position.weight[:length] if positions is None else self.position(positions))
         x = x + (self.segment.weight[0] if segments is None else self.segment(segments))
         output: Tensor = self.dropout(self.norm(x))
         return output
-
-
-class Block(nn.Module):
-    """Attention and a feed-forward network, each with dropout, residual and norm."""
-
-    def __init__(self, config: BertConfig) -> None:
-        super().__init__()
-        width, eps = config.hidden_size, config.layer_norm_eps
-        self.attention = SelfAttention(
-            width, config.num_attention_heads, dropout=config.attention_probs_dropout_prob
-        )
-        self.attention_norm = nn.LayerNorm(width, eps=eps)
-        self.feed_forward = FeedForward(width, config.intermediate_size, config.hidden_act)
-        self.feed_forward_norm = nn.LayerNorm(width, eps=eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
-
-    def forward(
-        self,
-        x: Tensor,
-        bias: Tensor | None,
-        head_mask: Tensor | None,
-        want_map: bool,
-    ) -> tuple[Tensor, Tensor | None]:
-        attended, attention_map = self.attention(x, x, bias, head_mask, want_map=want_map)
-        x = self.attention_norm(self.dropout(attended) + x)
-        return self.feed_forward_norm(self.dropout(self.feed_forward(x)) + x), attention_map  # (B, S, W)
 
 
 def build(config: BertConfig, pooler: bool) -> Encoder:
@@ -97,7 +72,7 @@ def build(config: BertConfig, pooler: bool) -> Encoder:
     return encoder
 
 
-def names(config: BertConfig) -> dict[str, str]:
+def names(config: Config) -> dict[str, str]:
     """Our module names to Hugging Face's."""
     table = {
         "embeddings.word": "embeddings.word_embeddings",
@@ -130,19 +105,25 @@ MASKED_LM = {
     "extra": "cls.predictions.dense.weight",
 }
 
-HEADS: dict[HeadKind, dict[str, str]] = {
-    "masked-lm": MASKED_LM,
-    "next-sentence": {"linear": "cls.seq_relationship"},
-    "pretraining": {f"masked_lm.{ours}": theirs for ours, theirs in MASKED_LM.items()}
-    | {"next_sentence.linear": "cls.seq_relationship"},
-    "classification": {"linear": "classifier"},
-    "tags": {"linear": "classifier"},
-    "question-answering": {"linear": "qa_outputs"},
-    "choice": {"linear": "classifier"},
+HEADS: dict[HeadKind, HeadForm] = {
+    "masked-lm": HeadForm("ForMaskedLM", MASKED_LM),
+    "next-sentence": HeadForm("ForNextSentencePrediction", {"linear": "cls.seq_relationship"}),
+    "pretraining": HeadForm(
+        "ForPreTraining",
+        {f"masked_lm.{ours}": theirs for ours, theirs in MASKED_LM.items()}
+        | {"next_sentence.linear": "cls.seq_relationship"},
+    ),
+    "classification": HeadForm(
+        "ForSequenceClassification", {"linear": "classifier"}, dropout="hidden_dropout_prob"
+    ),
+    "tags": HeadForm("ForTokenClassification", {"linear": "classifier"}, dropout="hidden_dropout_prob"),
+    "question-answering": HeadForm("ForQuestionAnswering", {"linear": "qa_outputs"}),
+    "choice": HeadForm("ForMultipleChoice", {"linear": "classifier"}, dropout="hidden_dropout_prob"),
 }
+TIED = {"cls.predictions.decoder.weight": "embeddings.word.weight", "cls.predictions.decoder.bias": "bias"}
 
 ARCHITECTURE = Architecture(
-    config=BertConfig, build=build, names=names, base="bert", classes="Bert", heads=HEADS
+    config=BertConfig, build=build, names=names, base="bert", classes="Bert", heads=HEADS, tied=TIED
 )
 
 PRESETS = {
@@ -150,6 +131,9 @@ PRESETS = {
     "bert-large": BertConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
     ),
+    # TinyBERT (arXiv 1909.10351) is how they are trained; their shape is BERT's.
+    "tinybert-4": BertConfig(hidden_size=312, num_hidden_layers=4, intermediate_size=1200),
+    "tinybert-6": BertConfig(num_hidden_layers=6),
     "bert-nano": BertConfig(
         hidden_size=32,
         num_hidden_layers=2,

@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pocketbert.errors import ConfigError
+from pocketbert.model.layers import Activation
 
 C = TypeVar("C", bound="Config")
 
@@ -16,16 +17,18 @@ class Config:
     """The fields that every encoder has. Subclasses set defaults that are a real model."""
 
     model_type: ClassVar[str]
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Our names of fields to Hugging Face's, where they differ."""
+    assumed: ClassVar[Mapping[str, Any]] = {}
+    """What transformers takes where config.json is silent, if that is not our default; under our names."""
 
     vocab_size: int
     hidden_size: int
     num_hidden_layers: int
     num_attention_heads: int
     intermediate_size: int
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
+    hidden_act: Activation = "gelu"
     hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
     layer_norm_eps: float = 1e-12
     initializer_range: float = 0.02
     pad_token_id: int = 0
@@ -49,6 +52,15 @@ class Config:
             "an id of the vocabulary",
         )
 
+    @property
+    def longest(self) -> int | None:
+        """How many tokens fit into one sequence; None for any number."""
+        return None
+
+    def at_most(self, length: int) -> int:
+        """`length`, or as many tokens as fit into one sequence if those are fewer."""
+        return min(length, self.longest or length)
+
     def _check(self, ok: bool, name: str, value: object, allowed: str) -> None:
         if not ok:
             raise ConfigError(f"{type(self).__name__}: {name} is {value!r}; it must be {allowed}")
@@ -59,12 +71,15 @@ class Config:
         hints = get_type_hints(cls)
         values: dict[str, Any] = {}
         for field in fields(cls):
+            name = cls.renamed.get(field.name, field.name)
             if field.name == "pruned_heads":
                 values[field.name] = _read_pruned(data.get("pruned_heads") or {})
-            elif data.get(field.name) is not None:
-                values[field.name] = _typed(cls.__name__, field.name, data[field.name], hints[field.name])
+            elif data.get(name) is not None:
+                values[field.name] = _typed(cls.__name__, name, data[name], hints[field.name])
+            elif field.name in cls.assumed:
+                values[field.name] = cls.assumed[field.name]
             elif field.default is MISSING:
-                raise ConfigError(f"{cls.__name__}: {field.name} is missing from the configuration")
+                raise ConfigError(f"{cls.__name__}: {name} is missing from the configuration")
         return cls(**values)
 
     def to_hf(self) -> dict[str, Any]:
@@ -72,10 +87,36 @@ class Config:
         data: dict[str, Any] = {"model_type": self.model_type}
         for field in fields(self):
             if field.name != "pruned_heads":
-                data[field.name] = getattr(self, field.name)
+                data[self.renamed.get(field.name, field.name)] = getattr(self, field.name)
         if self.pruned_heads:
             data["pruned_heads"] = {str(block): list(heads) for block, heads in self.pruned_heads}
         return data
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableConfig(Config):
+    """What encoders with a learned table of positions have besides."""
+
+    max_position_embeddings: int = 512
+    attention_probs_dropout_prob: float = 0.1
+
+    @property
+    def first_position(self) -> int:
+        """The row of the table that the first token gets."""
+        return 0
+
+    @property
+    def longest(self) -> int:
+        return self.max_position_embeddings - self.first_position
+
+
+def check_heads(config: Config, name: str, width: int) -> None:
+    """Every head must get the same share of the width that attention works in."""
+    if width % config.num_attention_heads:
+        raise ConfigError(
+            f"{type(config).__name__}: {name} is {width}; it must be a multiple of num_attention_heads, "
+            f"{config.num_attention_heads}"
+        )
 
 
 def _typed(owner: str, name: str, value: Any, kind: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,9 @@ class Encoder(nn.Module):
     Built by an architecture's own file; use `pocketbert.build` or `pocketbert.load`. Set `gradient_checkpointing`
     to trade time for memory in training.
     """
+
+    extras: ClassVar[tuple[str, ...]] = ()
+    """What the encoder's forward pass takes besides the arguments that all share."""
 
     def __init__(
         self, config: Config, embeddings: nn.Module, blocks: Iterable[nn.Module], pooler: nn.Module | None
@@ -51,16 +54,13 @@ class Encoder(nn.Module):
         """
         words = self._words(input_ids, inputs_embeds)  # (B, S, E)
         mask = self._mask(words, attention_mask)
-        x = self.embeddings(words, mask, token_type_ids, position_ids)  # (B, S, W)
+        x = self.embeddings(words, mask, token_type_ids, position_ids, input_ids)  # (B, S, W)
         bias = attention_bias(mask, x.dtype)
         head_scales = self._head_scales(head_mask, x)
         maps: list[Tensor] = [x]
         attention_maps: list[Tensor] = []
         for block, head_scale in zip(self.blocks, head_scales, strict=True):
-            if self.gradient_checkpointing and self.training:
-                x, attention_map = checkpoint(block, x, bias, head_scale, attentions, use_reentrant=False)
-            else:
-                x, attention_map = block(x, bias, head_scale, attentions)
+            x, attention_map = self._run(block, x, bias, head_scale, attentions)
             if feature_maps:
                 maps.append(x)
             if attentions:
@@ -88,9 +88,9 @@ class Encoder(nn.Module):
                     f"a head mask to prune by has the shape {wanted} (blocks, heads), not {tuple(heads.shape)}"
                 )
             heads = {block: (row == 0).nonzero().flatten().tolist() for block, row in enumerate(heads)}
+        wanted_of = {block: sorted(set(chosen)) for block, chosen in heads.items()}
         pruned = dict(self.config.pruned_heads)
-        for block, chosen in heads.items():
-            gone = sorted(set(chosen))
+        for block, gone in wanted_of.items():
             if not 0 <= block < len(self.blocks) or any(
                 not 0 <= head < self.config.num_attention_heads for head in gone
             ):
@@ -98,8 +98,15 @@ class Encoder(nn.Module):
                     f"cannot prune heads {gone} of block {block}: there are blocks 0 to {len(self.blocks) - 1} "
                     f"with heads 0 to {self.config.num_attention_heads - 1}"
                 )
+            sharing = [number for number, part in enumerate(self.blocks) if part is self.blocks[block]]
+            if any(wanted_of.get(number, []) != gone for number in sharing):
+                raise InputError(
+                    f"cannot prune heads {gone} of block {block} alone: blocks {', '.join(map(str, sharing))} share "
+                    "their weights; prune the same heads of all of them"
+                )
             if gone:
-                self.blocks[block].attention.prune(gone)  # type: ignore[union-attr,operator]
+                if block == sharing[0]:
+                    self.blocks[block].attention.prune(gone)  # type: ignore[union-attr,operator]
                 pruned[block] = tuple(sorted({*pruned.get(block, ()), *gone}))
         self.config = replace(self.config, pruned_heads=tuple(sorted(pruned.items())))
 
@@ -108,6 +115,12 @@ class Encoder(nn.Module):
         self.embeddings.word.weight = nn.Parameter(resized(self.word_table, size))  # type: ignore[union-attr]
         self.embeddings.word.num_embeddings = size  # type: ignore[union-attr]
         self.config = replace(self.config, vocab_size=size)
+
+    def _run(self, block: nn.Module, *arguments: Any) -> Any:
+        """One block's work, to be done again in the backward pass where memory is short."""
+        if self.gradient_checkpointing and self.training:
+            return checkpoint(block, *arguments, use_reentrant=False)
+        return block(*arguments)
 
     def _words(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
         if (input_ids is None) == (inputs_embeds is None):
@@ -138,8 +151,8 @@ class Encoder(nn.Module):
 
     def _mask(self, words: Tensor, attention_mask: Tensor | None) -> Tensor:
         shape = words.shape[:2]
-        longest = self.config.max_position_embeddings
-        if shape[1] > longest:
+        longest = self.config.longest
+        if longest is not None and shape[1] > longest:
             raise InputError(
                 f"{shape[1]} tokens were given, but this model has {longest} positions; read longer texts in windows "
                 "(pocketbert.windows)"

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from pocketbert.errors import CheckpointError
-from pocketbert.model import bert, mobilebert
+from pocketbert.model import mobilebert
+from pocketbert.model.block import Block
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import NoNorm, SelfAttention
 
@@ -30,9 +31,11 @@ def unfolded(encoder: Encoder, folded: Mapping[str, Tensor]) -> dict[str, Tensor
         found |= {prefix + name: value for name, value in parts.items()}
     found |= left
     norms = {name for name, part in encoder.named_modules() if isinstance(part, NoNorm)}
-    for name, value in encoder.state_dict().items():
+    for name, value in encoder.named_parameters():  # which names shared weights once
         layer, _, kind = name.rpartition(".")
-        if name not in found and (kind == "bias" or layer in norms) and not name.startswith("pooler."):
+        # No exported graph guesses words, so XLNet's query, with which guesses start, is in none.
+        lost = kind == "bias" or layer in norms or name == "embeddings.query"
+        if name not in found and lost and not name.startswith("pooler."):
             found[name] = torch.ones_like(value) if kind == "weight" else torch.zeros_like(value)
     return found
 
@@ -62,7 +65,7 @@ def _mobilebert(block: mobilebert.Block, own: dict[str, Tensor]) -> dict[str, Te
 
 
 def _bert(block: nn.Module, own: dict[str, Tensor]) -> dict[str, Tensor]:
-    if not isinstance(block, bert.Block) or "attention.read.weight" not in own:
+    if not isinstance(block, Block) or "attention.read.weight" not in own:
         return own
     found = _cut(block, own, "attention.read", [f"attention.{name}" for name in ("query", "key", "value")])
     found |= own

@@ -70,14 +70,15 @@ def norm(kind: Normalization, width: int, eps: float) -> nn.Module:
 class FeedForward(nn.Module):
     """Two linear layers with an activation between them; the residual and the norm are the caller's."""
 
-    def __init__(self, width: int, inner: int, activation: Activation) -> None:
+    def __init__(self, width: int, inner: int, activation: Activation, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.up = nn.Linear(width, inner)
         self.down = nn.Linear(inner, width)
         self.activation = ACTIVATIONS[activation]
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        output: Tensor = self.down(self.activation(self.up(x)))
+        output: Tensor = self.down(self.dropout(self.activation(self.up(x))))
         return output
 
 
@@ -138,26 +139,46 @@ class SelfAttention(nn.Module):
 
     def prune(self, heads: Sequence[int]) -> None:
         """Remove heads, named by their original index, for good."""
-        kept = tuple(head for head in self.kept_heads if head not in set(heads))
-        if not kept:
-            raise InputError(
-                f"pruning heads {sorted(set(heads))} would leave a layer without a head; "
-                f"keep at least one of its {len(self.kept_heads)}"
-            )
-        rows = torch.cat(
-            [torch.arange(self.head_size) + self.kept_heads.index(head) * self.head_size for head in kept]
-        )
+        self.kept_heads, rows = rows_of_heads(self.kept_heads, heads, self.head_size)
         for linear in (self.query, self.key, self.value):
-            linear.weight = nn.Parameter(linear.weight.detach()[rows].clone())
-            linear.bias = nn.Parameter(linear.bias.detach()[rows].clone())
-            linear.out_features = len(rows)
-        self.output.weight = nn.Parameter(self.output.weight.detach()[:, rows].clone())
-        self.output.in_features = len(rows)
-        self.kept_heads = kept
+            keep_rows(linear, rows)
+        keep_columns(self.output, rows)
+
+    def pair_flops(self, length: int) -> int:
+        """Operations of the scores and of the weighted sum: once a pair of tokens each."""
+        return 4 * length * length * self.head_size * len(self.kept_heads)
 
     def _split(self, x: Tensor) -> Tensor:
         batch, length, _ = x.shape
         return x.view(batch, length, len(self.kept_heads), self.head_size).transpose(1, 2)
+
+
+def rows_of_heads(
+    kept_heads: Sequence[int], gone: Sequence[int], head_size: int
+) -> tuple[tuple[int, ...], Tensor]:
+    """The heads that are left of those that were kept, and their rows in a projection."""
+    left = tuple(head for head in kept_heads if head not in set(gone))
+    if not left:
+        raise InputError(
+            f"pruning heads {sorted(set(gone))} would leave a layer without a head; "
+            f"keep at least one of its {len(kept_heads)}"
+        )
+    places = torch.tensor([list(kept_heads).index(head) for head in left])
+    return left, (places.unsqueeze(1) * head_size + torch.arange(head_size)).flatten()
+
+
+def keep_rows(linear: nn.Linear, rows: Tensor) -> None:
+    """Forget all other outputs of a linear layer."""
+    linear.weight = nn.Parameter(linear.weight.detach()[rows].clone())
+    if linear.bias is not None:
+        linear.bias = nn.Parameter(linear.bias.detach()[rows].clone())
+    linear.out_features = len(rows)
+
+
+def keep_columns(linear: nn.Linear, columns: Tensor) -> None:
+    """Forget all other inputs of a linear layer."""
+    linear.weight = nn.Parameter(linear.weight.detach()[:, columns].clone())
+    linear.in_features = len(columns)
 
 
 class Pooler(nn.Module):
@@ -188,5 +209,5 @@ def initialise(module: nn.Module, deviation: float) -> None:
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Embedding):
             nn.init.trunc_normal_(part.weight, std=deviation, a=-2 * deviation, b=2 * deviation)
-        if isinstance(part, nn.Linear):
+        if isinstance(part, nn.Linear) and part.bias is not None:
             nn.init.zeros_(part.bias)

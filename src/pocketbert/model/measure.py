@@ -11,6 +11,7 @@ from torch import nn
 
 from pocketbert.model import Config, Encoder, build_encoder
 from pocketbert.model.layers import SelfAttention
+from pocketbert.model.relative import RelativeAttention
 
 PARTS = ("attention", "feed-forward", "bottleneck")
 
@@ -27,13 +28,13 @@ class Measure:
     parameters: int
     embeddings: int
     block: dict[str, int]  # the first block's parameters by part
-    blocks: tuple[int, ...]  # parameters a block
+    blocks: tuple[int, ...]  # parameters a block; none for one that shares an earlier block's
     pooler: int
     layers: int
     heads: int
     width: int
     vocabulary: int
-    positions: int
+    positions: int | None  # tokens that fit into a sequence, if there is a limit
     length: int
     flops: int
     megabytes: float  # of fp32 weights
@@ -55,7 +56,7 @@ def measure(source: Config | Encoder, *, length: int = 128) -> Measure:
         with torch.device("meta"):
             encoder = build_encoder(source)
     config = encoder.config
-    blocks = [_count(block) for block in encoder.blocks]
+    blocks = _count_blocks(encoder)
     embeddings = _count(encoder.embeddings)
     pooler = 0 if encoder.pooler is None else _count(encoder.pooler)
     total = embeddings + sum(blocks) + pooler
@@ -70,7 +71,7 @@ def measure(source: Config | Encoder, *, length: int = 128) -> Measure:
         heads=config.num_attention_heads,
         width=config.hidden_size,
         vocabulary=config.vocab_size,
-        positions=config.max_position_embeddings,
+        positions=config.longest,
         length=length,
         flops=_flops(encoder, length),
         megabytes=round(total * 4 / 1e6, 1),
@@ -79,6 +80,14 @@ def measure(source: Config | Encoder, *, length: int = 128) -> Measure:
 
 def _count(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
+
+
+def _count_blocks(encoder: Encoder) -> list[int]:
+    counts, seen = [], set[int]()
+    for block in encoder.blocks:
+        counts.append(0 if id(block) in seen else _count(block))
+        seen.add(id(block))
+    return counts
 
 
 def _by_part(block: nn.Module) -> dict[str, int]:
@@ -98,10 +107,10 @@ def _by_part(block: nn.Module) -> dict[str, int]:
 def _flops(encoder: Encoder, length: int) -> int:
     """Linear layers once a token; in attention, scores and weighted sum once a pair of tokens."""
     total = 0
-    for part in (encoder.embeddings, encoder.blocks):
+    for part in (encoder.embeddings, *encoder.blocks):
         for module in part.modules():
             if isinstance(module, nn.Linear):
                 total += 2 * module.in_features * module.out_features * length
-            elif isinstance(module, SelfAttention):
-                total += 4 * length * length * module.head_size * len(module.kept_heads)
+            elif isinstance(module, SelfAttention | RelativeAttention):
+                total += module.pair_flops(length)
     return total

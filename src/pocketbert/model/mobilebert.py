@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from pocketbert.errors import ConfigError
 from pocketbert.model.architecture import Architecture
-from pocketbert.model.bert import HEADS
-from pocketbert.model.config import Config
+from pocketbert.model.bert import HEADS, TIED
+from pocketbert.model.config import TableConfig, check_heads
 from pocketbert.model.encoder import Encoder
 from pocketbert.model.layers import (
     Activation,
@@ -32,7 +32,7 @@ AttentionInput = Literal["shared", "bottleneck", "block"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MobileBertConfig(Config):
+class MobileBertConfig(TableConfig):
     """The defaults are Google's MobileBERT.
 
     `attention_input` says what queries, keys and values read: `shared` is MobileBERT (queries and keys share a
@@ -51,6 +51,7 @@ class MobileBertConfig(Config):
     num_hidden_layers: int = 24
     num_attention_heads: int = 4
     num_feedforward_networks: int = 4
+    type_vocab_size: int = 2
     attention_input: AttentionInput = "shared"
     normalization_type: Normalization = "no_norm"
     hidden_act: Activation = "relu"
@@ -61,12 +62,7 @@ class MobileBertConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(
-            self.intra_bottleneck_size % self.num_attention_heads == 0,
-            "intra_bottleneck_size",
-            self.intra_bottleneck_size,
-            f"a multiple of num_attention_heads, {self.num_attention_heads}",
-        )
+        check_heads(self, "intra_bottleneck_size", self.intra_bottleneck_size)
 
     @classmethod
     def from_hf(cls, data: Mapping[str, Any]) -> MobileBertConfig:
@@ -108,7 +104,12 @@ class Embeddings(nn.Module):
         self.mask_padding = config.trigram_padding == "masked"
 
     def forward(
-        self, words: Tensor, mask: Tensor, segments: Tensor | None, positions: Tensor | None
+        self,
+        words: Tensor,
+        mask: Tensor,
+        segments: Tensor | None,
+        positions: Tensor | None,
+        _ids: Tensor | None,
     ) -> Tensor:
         if self.trigram:
             if self.mask_padding:
@@ -231,7 +232,13 @@ def names(config: MobileBertConfig) -> dict[str, str]:
 
 
 ARCHITECTURE = Architecture(
-    config=MobileBertConfig, build=build, names=names, base="mobilebert", classes="MobileBert", heads=HEADS
+    config=MobileBertConfig,
+    build=build,
+    names=names,
+    base="mobilebert",
+    classes="MobileBert",
+    heads=HEADS,
+    tied=TIED,
 )
 
 PRESETS = {

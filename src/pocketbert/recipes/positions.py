@@ -21,6 +21,7 @@ from pocketbert import hub
 from pocketbert.errors import InputError
 from pocketbert.heads import load, save
 from pocketbert.model import Encoder
+from pocketbert.model.config import TableConfig
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
@@ -50,7 +51,12 @@ class Stretched(nn.Module):
 
     def __init__(self, encoder: Encoder, positions: int) -> None:
         super().__init__()
-        known = encoder.config.max_position_embeddings
+        config = encoder.config
+        if not isinstance(config, TableConfig):
+            raise InputError(
+                f"{config.model_type} has no table of positions and reads any length; there is nothing to train"
+            )
+        known = config.max_position_embeddings
         if positions <= known:
             raise InputError(
                 f"positions is {positions}, but the table has {known} rows already; ask for more"
@@ -62,7 +68,8 @@ class Stretched(nn.Module):
         half = known // 2
         again = [half + number % (known - half) for number in range(positions - known)]
         self.rows = nn.Parameter(table[again].clone())
-        self.known = known
+        self.first = config.first_position
+        self.longest = config.longest
 
     def train(self, mode: bool = True) -> Stretched:
         """The encoder stays as it is, without dropout: it is the measure of the rows."""
@@ -80,7 +87,7 @@ class Stretched(nn.Module):
         the known table, too, differ there.
         """
         places = torch.arange(ids.shape[1])
-        shifted = places + shifts[:, None] * (places > 0)  # [CLS] stays where it always is
+        shifted = self.first + places + shifts[:, None] * (places > 0)  # [CLS] stays where it always is
         table = {"embeddings.position.weight": self.table()}
         options = {"position_ids": shifted, "feature_maps": True}
         with torch.no_grad():
@@ -100,9 +107,9 @@ def run(settings: Settings) -> None:
     encoder = load(source, head="none").eval()
     tokenizer = Tokenizer.load(source)
     model = Stretched(encoder, settings.positions)
-    length = min(settings.max_seq_length, model.known)
+    length = min(settings.max_seq_length, model.longest)
     texts = _texts(settings.train_file, tokenizer, length)
-    most = settings.positions - length
+    most = settings.positions - model.first - length
 
     def collate(batch: list[list[int]]) -> tuple[Tensor, Tensor]:
         return torch.tensor(batch), torch.randint(1, most + 1, (len(batch),))
@@ -126,7 +133,7 @@ def run(settings: Settings) -> None:
     encoder.embeddings.position = nn.Embedding(settings.positions, table.shape[1], _weight=table)
     encoder.config = replace(encoder.config, max_position_embeddings=settings.positions)
     save(encoder, settings.output_dir)
-    tokenizer.save(settings.output_dir, model_max_length=settings.positions)
+    tokenizer.save(settings.output_dir, model_max_length=encoder.config.longest)
 
 
 def _texts(files: tuple[Path, ...], tokenizer: Tokenizer, length: int) -> list[list[int]]:
@@ -141,10 +148,9 @@ def _texts(files: tuple[Path, ...], tokenizer: Tokenizer, length: int) -> list[l
             paragraphs = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
         for paragraph in paragraphs:
             stream += tokenizer.encode(paragraph, special=False).ids
-    room = length - 2
+    room = length - tokenizer.layout.special_tokens(1)
     sequences = [
-        [tokenizer.cls_id, *stream[start : start + room], tokenizer.sep_id]
-        for start in range(0, len(stream) - room + 1, room)
+        tokenizer.frame(stream[start : start + room]) for start in range(0, len(stream) - room + 1, room)
     ]
     if not sequences:
         raise InputError(f"the texts have {len(stream)} tokens together; {room} is the least to learn from")

@@ -22,6 +22,7 @@ from pocketbert.errors import InputError
 from pocketbert.heads import Model, load, save
 from pocketbert.heads.span import real_logits
 from pocketbert.model.layers import SelfAttention
+from pocketbert.model.relative import RelativeAttention
 from pocketbert.tasks import calibration
 from pocketbert.tasks.squad.answers import answers
 from pocketbert.tasks.squad.features import featurise
@@ -74,14 +75,14 @@ def run(settings: Settings) -> dict[str, float]:
     source = hub.resolve(settings.model).folder
     tokenizer = Tokenizer.load(source)
     model: Model = load(source, head="question-answering")
-    window = min(settings.max_seq_length, model.config.max_position_embeddings)
+    window = model.config.at_most(settings.max_seq_length)
     questions, held_out = _questions(settings)
     shared = settings.doc_stride
     features = featurise(questions, tokenizer, max_length=window, overlap=shared, train=True, on_long="skip")
     held_features = featurise(held_out, tokenizer, max_length=window, overlap=shared)
     if settings.attention_dropout is not None:
         for part in model.encoder.modules():
-            if isinstance(part, SelfAttention):
+            if isinstance(part, SelfAttention | RelativeAttention):
                 part.dropout = settings.attention_dropout
     objective = Objective(settings, tokenizer.pad_id)
 
@@ -119,7 +120,7 @@ def run(settings: Settings) -> dict[str, float]:
     )
     folder = settings.output_dir
     save(model, folder)
-    tokenizer.save(folder, model_max_length=model.config.max_position_embeddings)
+    tokenizer.save(folder, model_max_length=model.config.longest)
     fitted.save(folder)
     checkpoint.write_json(folder / "scores.json", dict(result.scores))
     write_card(folder, task="question-answering", settings=settings, scores=result.scores)

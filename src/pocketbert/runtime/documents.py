@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pocketbert.text.tokenizer import Tokenizer
-from pocketbert.text.windows import Window, most_context, room_and_step
+from pocketbert.text.windows import Frame, Window, most_context, room_and_step
 
 Integers: TypeAlias = NDArray[np.int32]
 
@@ -62,7 +63,10 @@ class Document:
         return start, end
 
     def _continues(self, token: int) -> bool:
-        return self.tokenizer.kind(int(self.ids[token])) == "continuation"
+        start = int(self.starts[token])
+        # Tokens that share a character, as "▁" and the first letter may, cannot be told apart in the text.
+        shared = start < self.ends[token - 1]
+        return bool(shared) or self.tokenizer.continues(int(self.ids[token]), self.text, start)
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,10 @@ class Plan:
         overlap: int | None,
     ) -> Plan:
         """Lay out windows of at most `max_length` tokens; an overlap above half of the room is half of it."""
-        room, _ = room_and_step(len(question_ids), max_length=max_length)
+        special = _special_tokens(documents)
+        room, _ = room_and_step(len(question_ids), max_length=max_length, special=special)
         shared = None if overlap is None else min(overlap, room // 2)
-        room, step = room_and_step(len(question_ids), max_length=max_length, overlap=shared)
+        room, step = room_and_step(len(question_ids), max_length=max_length, overlap=shared, special=special)
         stretches = [
             stretch
             for number, document in enumerate(documents)
@@ -110,26 +115,19 @@ class Plan:
     def length(self, number: int) -> int:
         """How many tokens a window has, question and special ones included."""
         stretch = self.stretches[number]
-        return len(self.question_ids) + 3 + stretch.last - stretch.first
+        return len(self.question_ids) + _special_tokens(self.documents) + stretch.last - stretch.first
 
     def window(self, number: int) -> Window:
         """Make one window."""
         stretch = self.stretches[number]
         document = self.documents[stretch.document]
         part = slice(stretch.first, stretch.last)
-        tokenizer = document.tokenizer
-        head = (tokenizer.cls_id, *self.question_ids, tokenizer.sep_id)
-        ids = document.ids[part].tolist()
         places = zip(document.starts[part].tolist(), document.ends[part].tolist(), strict=True)
-        return Window(
-            input_ids=(*head, *ids, tokenizer.sep_id),
-            attention_mask=(1,) * (len(head) + len(ids) + 1),
-            token_type_ids=(0,) * len(head) + (1,) * (len(ids) + 1),
-            offsets=(*(None,) * len(head), *places, None),
-            best=(*(False,) * len(head), *stretch.best, False),
-            first_token=stretch.first,
-            last_token=stretch.last - 1,
-        )
+        return self._frame.window(stretch.first, document.ids[part].tolist(), places, stretch.best)
+
+    @cached_property
+    def _frame(self) -> Frame:
+        return Frame.of(self.question_ids, self.documents[0].tokenizer)
 
     @property
     def tokens(self) -> int:
@@ -147,6 +145,11 @@ class Plan:
             total += stretch.last - max(seen, stretch.first)
             seen = stretch.last
         return total
+
+
+def _special_tokens(documents: Sequence[Document]) -> int:
+    """How many special tokens a window has; without a document there is none."""
+    return documents[0].tokenizer.layout.special_tokens(2) if documents else 0
 
 
 def _stretches(document: int, tokens: int, room: int, step: int) -> list[Stretch]:

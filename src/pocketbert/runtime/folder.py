@@ -11,6 +11,7 @@ from pocketbert.errors import CheckpointError, ConfigError, HubError, InputError
 from pocketbert.runtime.manifest import check_manifest
 from pocketbert.runtime.session import FILES, Precision
 from pocketbert.text.calibration import FILE_NAME, Calibration
+from pocketbert.text.loading import PATTERNS
 from pocketbert.text.tokenizer import Tokenizer
 
 EMBEDDED = Path(__file__).parent.parent / "assets" / "reader"
@@ -65,7 +66,7 @@ def _local(name: str, precision: Precision | None, revision: str | None) -> Path
     # Only the files that may be opened, with their external data: many models come in ten precisions.
     wanted = [f"{file}*" for kind, file in FILES.items() if precision in (None, kind)]
     try:
-        return resolve(name, revision=revision, patterns=("*.json", "vocab.txt", *wanted)).folder
+        return resolve(name, revision=revision, patterns=("*.json", *PATTERNS, *wanted)).folder
     except HubError as error:
         if Path(name).is_file():
             raise HubError(
@@ -89,7 +90,7 @@ def _read(path: Path, tokenizer: Tokenizer) -> ReaderFolder:
 
 
 def _positions(path: Path) -> int | None:
-    """How many positions a model has; None if config.json does not say."""
+    """How many tokens a model reads at once; None if config.json does not say."""
     if not path.is_file():
         return None
     try:
@@ -104,4 +105,11 @@ def _positions(path: Path) -> int | None:
         raise ConfigError(
             f"{path}: max_position_embeddings is {positions!r}; it must be a whole number from 1 up"
         )
-    return positions
+    if data.get("model_type") != "roberta":
+        return positions
+    padding = data.get("pad_token_id", 1)  # from which RoBERTa's positions count
+    if not isinstance(padding, int) or not 0 <= padding < positions - 1:
+        raise ConfigError(
+            f"{path}: pad_token_id is {padding!r}; it must be a whole number that leaves some of {positions} positions"
+        )
+    return positions - padding - 1

@@ -77,15 +77,19 @@ def _terms(plan: Plan) -> Iterator[tuple[Integers, float]]:
     asked = [
         token
         for token in plan.question_ids
-        if tokenizer.kind(token) == "continuation" or tokenizer.token(token).isalnum()
+        if tokenizer.kind(token) != "special" and any(map(str.isalnum, tokenizer.plain(token)))
     ]
-    words = [token for token in asked if tokenizer.token(token).lower() not in ASKING]
+    words = [word for word in map(tokenizer.plain, asked) if word.lower() not in ASKING]
+    # A word may have several ids: with a blank before it and without, in upper and in lower case.
+    spellings: dict[str, list[int]] = {}
     beginnings: dict[str, list[int]] = {}
     for token in np.unique(ids).tolist():
-        beginnings.setdefault(_beginning(tokenizer.token(token)), []).append(token)
-    for token in dict.fromkeys(words):
-        yield counts(ids == token), 1.0
-        beginning = _beginning(tokenizer.token(token))
+        word = tokenizer.plain(token)
+        spellings.setdefault(word.lower(), []).append(token)
+        beginnings.setdefault(_beginning(word), []).append(token)
+    for word in dict.fromkeys(map(str.lower, words)):
+        yield counts(np.isin(ids, spellings.get(word, []))), 1.0
+        beginning = _beginning(word)
         if beginning:
             yield counts(np.isin(ids, beginnings.get(beginning, []))), RELATED
     for left, right in dict.fromkeys(pairwise(asked)):

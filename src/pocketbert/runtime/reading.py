@@ -49,4 +49,5 @@ def _read_batch(rows: Sequence[tuple[Inquiry, int]], session: Session, tokenizer
             f"windows of {max(map(len, windows))} tokens; a reader gives one of each per token"
         )
     for row, ((inquiry, number), window) in enumerate(zip(rows, windows, strict=True)):
-        inquiry.hear(number, window, starts[row], ends[row])
+        place = tokenizer.layout.place(len(window), starts.shape[1])
+        inquiry.hear(number, window, starts[row, place], ends[row, place])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketbert.errors import InputError
+from pocketbert.text.layout import BERT, Layout
 
 if TYPE_CHECKING:  # numpy takes longer to import than all of this package
     import numpy as np
@@ -25,7 +26,7 @@ class Encoding:
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     type_ids: tuple[int, ...]
-    """0 in the first text and its special tokens, 1 in the second."""
+    """0 in the first text and its special tokens, 1 in the second; RoBERTa has only 0, XLNet 2 at the end."""
     attention_mask: tuple[int, ...]
     """All ones: padding is the batch's business."""
     offsets: tuple[tuple[int, int], ...]
@@ -78,9 +79,10 @@ def pad(
     *,
     pad_id: int,
     pad_to: int | None = None,
+    layout: Layout = BERT,
     encodings: Sequence[Encoding] = (),
 ) -> Batch:
-    """Pad rows on the right, to the longest of them or to `pad_to`."""
+    """Pad rows on the side that the layout says, to the longest of them or to `pad_to`."""
     import numpy as np
 
     longest = max(map(len, ids), default=0)
@@ -94,11 +96,12 @@ def pad(
     batch = Batch(
         input_ids=np.full(shape, pad_id, dtype=np.int64),
         attention_mask=np.zeros(shape, dtype=np.int64),
-        token_type_ids=np.zeros(shape, dtype=np.int64),
+        token_type_ids=np.full(shape, layout.padding_type, dtype=np.int64),
         encodings=tuple(encodings),
     )
     for row, (row_ids, row_type_ids) in enumerate(zip(ids, type_ids, strict=True)):
-        batch.input_ids[row, : len(row_ids)] = row_ids
-        batch.attention_mask[row, : len(row_ids)] = 1
-        batch.token_type_ids[row, : len(row_ids)] = row_type_ids
+        place = layout.place(len(row_ids), width)
+        batch.input_ids[row, place] = row_ids
+        batch.attention_mask[row, place] = 1
+        batch.token_type_ids[row, place] = row_type_ids
     return batch

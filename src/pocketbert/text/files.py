@@ -12,11 +12,13 @@ from pocketbert.errors import TokenizerError
 LARGEST = 32 * 2**20  # bytes; the largest vocabulary in use, 500,000 words, makes a tokenizer.json of 10 MB
 
 
-def read_text(path: Path) -> str:
-    """The text of a regular UTF-8 file of sensible size."""
+def read_bytes(path: Path) -> bytes:
+    """What a regular file of sensible size holds; it is not empty."""
     try:
         if not path.is_file():
-            raise TokenizerError(f"{path} is not a file; give a tokenizer.json or a vocab.txt")
+            raise TokenizerError(
+                f"{path} is not a file; give a tokenizer.json, vocab.txt, vocab.json or spiece.model"
+            )
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
@@ -25,6 +27,12 @@ def read_text(path: Path) -> str:
         raise TokenizerError(f"{path} is larger than {LARGEST // 2**20} MB: that is no tokenizer")
     if not data:
         raise TokenizerError(f"{path} is empty; get the file again from where the model came from")
+    return data
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file."""
+    data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -42,6 +50,11 @@ def read_json(path: Path) -> dict[str, object]:
     if not isinstance(data, dict):
         raise TokenizerError(f"{path} holds a {type(data).__name__}; a JSON object was expected")
     return data
+
+
+def write_json(path: Path, data: object) -> None:
+    """Write a JSON file in the same way."""
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """From a reader's start and end logits to spans: the best ones of a window, their total mass, those of a document.
 
 A span (i, j) starts at token i and ends with token j of the same window, i <= j < i + max_answer_length; its score is
-start[i] + end[j]. The null score of a window is start[0] + end[0], the logits of its first token.
+start[i] + end[j]. The null score of a window is start[null] + end[null], the logits of its `[CLS]`.
 
 Spans of different windows are compared by their *log odds* against the null of their own window,
 
@@ -39,6 +39,10 @@ class Readable(Protocol):
     @property
     def best(self) -> Sequence[bool]:
         """Whether no other window gives the token more context."""
+
+    @property
+    def null(self) -> int:
+        """The position whose logits speak for "no answer": that of `[CLS]`."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def mask_logits(
             raise InputError(
                 f"the logits of window {row} hold NaN or infinity; the model or its precision is at fault"
             )
-        null[row] = window_start[0] + window_end[0]
+        null[row] = window_start[window.null] + window_end[window.null]
         start[row, :size][starts] = window_start[starts]
         end[row, :size][ends] = window_end[ends]
     return SpanLogits(start, end, null)

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pocketbert.errors import InputError, TokenizerError
-from pocketbert.text import wordpiece_files
 from pocketbert.text.encoding import Batch, Encoding, pad
-from pocketbert.text.loading import EMBEDDED, naming, read_settings
-from pocketbert.text.wordpiece import Engine, Kind, Piece, Role, WordPiece
+from pocketbert.text.engine import Piece
+from pocketbert.text.layout import Layout, Mark
+from pocketbert.text.loading import EMBEDDED, Settings, naming, read_settings, write_settings
+from pocketbert.text.vocabulary import Kind, Role, Vocabulary
+from pocketbert.text.wordpiece import WordPiece, default_roles
 
 
 class Tokenizer:
@@ -26,21 +28,25 @@ class Tokenizer:
     'hello, cafe!'
 
     Special tokens written out in a text are text: "[SEP]" in a page ends nothing.
+
+    All kinds of tokenizers keep the same promises: WordPiece (BERT, MobileBERT, DistilBERT), byte-level BPE
+    (RoBERTa) and Unigram (ALBERT, XLNet).
     """
 
-    def __init__(self, settings: WordPiece) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._engine = Engine(settings)
-        self._ids = {word: position for position, word in enumerate(settings.words)}
-        self._cls = self._ids[settings.roles["cls"]]
-        self._sep = self._ids[settings.roles["sep"]]
+        self._engine = settings.engine()
+        self._words = settings.vocabulary.words
+        self._ids = settings.vocabulary.ids
+        self._cls = self._role("cls")
+        self._sep = self._role("sep")
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> Tokenizer:
-        """The tokenizer of a model folder, of a tokenizer.json or of a vocab.txt.
+        """The tokenizer of a model folder, or of a tokenizer.json, vocab.txt, vocab.json or spiece.model.
 
-        In a folder tokenizer.json goes first. A tokenizer_config.json beside the file is heeded. Without a
-        path: the vocabulary that comes with the package, BERT's uncased English one.
+        In a folder the first of these counts; a vocab.json has a merges.txt beside it. A tokenizer_config.json
+        is heeded too. Without a path: the vocabulary that comes with the package, BERT's uncased English one.
 
         >>> Tokenizer.load().size
         30522
@@ -60,16 +66,21 @@ class Tokenizer:
         """
         if isinstance(words, str):
             raise InputError("the vocabulary is one string; give a list of words")
-        return cls(WordPiece(tuple(words), lowercase=lowercase))
+        return cls(WordPiece(Vocabulary(tuple(words), default_roles()), lowercase=lowercase))
 
     def save(self, folder: str | Path, *, model_max_length: int | None = None) -> None:
-        """Write tokenizer.json, tokenizer_config.json and vocab.txt, as transformers reads them too."""
-        wordpiece_files.save(self._settings, Path(folder), model_max_length=model_max_length)
+        """Write tokenizer.json and tokenizer_config.json, as transformers reads them too.
+
+        WordPiece gets a vocab.txt besides, byte-level BPE a vocab.json and a merges.txt.
+        """
+        write_settings(self._settings, Path(folder), model_max_length=model_max_length)
 
     def encode(
         self, text: str, pair: str | None = None, *, max_length: int | None = None, special: bool = True
     ) -> Encoding:
-        """One text, or two as `[CLS] text [SEP] pair [SEP]`; without the frame if `special` is false.
+        """One text, or two as `[CLS] text [SEP] pair [SEP]` or whatever the model's layout is.
+
+        Without the frame of special tokens if `special` is false.
 
         A text with more than `max_length` tokens, special ones included, is cut at its end, and
         `Encoding.truncated` says by how much. Of a pair the longer text is cut until both are equally long.
@@ -81,21 +92,24 @@ class Tokenizer:
         texts = [text] if pair is None else [text, pair]
         sequences = [list(self._engine.pieces(_checked(each))) for each in texts]
         lengths = [len(sequence) for sequence in sequences]
-        kept = (
-            lengths
-            if max_length is None
-            else _fit(lengths, max_length, frame=len(texts) + 1 if special else 0)
+        layout = self.layout
+        frame = layout.special_tokens(len(texts)) if special else 0
+        kept = lengths if max_length is None else _fit(lengths, max_length, frame=frame)
+        before, between, after = (
+            (layout.before, layout.between, layout.after_two) if special else ((), (), ())
         )
+        if special and pair is None:
+            after = layout.after_one
         columns = _Columns()
-        if special:
-            columns.mark(self._cls, 0)
-        for index, (sequence, length) in enumerate(zip(sequences, kept, strict=True)):
-            columns.extend(sequence[:length], index)
-            if special:
-                columns.mark(self._sep, index)
+        self._mark(columns, before)
+        columns.extend(sequences[0][: kept[0]], 0, 0)
+        if pair is not None:
+            self._mark(columns, between)
+            columns.extend(sequences[1][: kept[1]], 1, layout.second)
+        self._mark(columns, after)
         return Encoding(
             ids=tuple(columns.ids),
-            tokens=tuple(map(self._settings.words.__getitem__, columns.ids)),
+            tokens=tuple(map(self._words.__getitem__, columns.ids)),
             type_ids=tuple(columns.type_ids),
             attention_mask=(1,) * len(columns.ids),
             offsets=tuple(columns.offsets),
@@ -113,7 +127,7 @@ class Tokenizer:
         special: bool = True,
         pad_to: int | None = None,
     ) -> Batch:
-        """Many texts, or pairs of them, padded on the right to the longest or to `pad_to`.
+        """Many texts, or pairs of them, padded to the longest or to `pad_to`, on the right or as the layout says.
 
         >>> Tokenizer.load().encode_batch(["short", "a little longer"], pad_to=8).attention_mask.tolist()
         [[1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0]]
@@ -132,6 +146,7 @@ class Tokenizer:
             [encoding.type_ids for encoding in encodings],
             pad_id=self.pad_id,
             pad_to=pad_to,
+            layout=self.layout,
             encodings=encodings,
         )
 
@@ -150,13 +165,18 @@ class Tokenizer:
         'why not?'
         """
         tokens = [self.token(each) for each in ids]
-        special = self._settings.special if skip_special else ()
+        special = self._settings.vocabulary.special if skip_special else ()
         return self._engine.join([token for token in tokens if token not in special])
 
     @property
     def size(self) -> int:
         """How many words the vocabulary has."""
-        return len(self._settings.words)
+        return len(self._words)
+
+    @property
+    def layout(self) -> Layout:
+        """Which special tokens stand where around texts, and how rows are padded."""
+        return self._settings.layout
 
     @property
     def lowercase(self) -> bool:
@@ -175,7 +195,7 @@ class Tokenizer:
         """
         if not 0 <= id < self.size:
             raise InputError(f"there is no token {id}; the ids of this vocabulary are 0 to {self.size - 1}")
-        return self._settings.words[id]
+        return self._words[id]
 
     def id(self, token: str) -> int:
         """The id of a word of the vocabulary; `encode` is for texts.
@@ -192,14 +212,50 @@ class Tokenizer:
     def kind(self, id: int) -> Kind:  # noqa: A002
         """What sort of word an id is: "word", "continuation", "character", "unused" or "special".
 
+        Where blanks are part of words, as in byte-level BPE and Unigram, a continuation is what has none before it.
+
         >>> Tokenizer.load().kind(2075)
         'continuation'
         """
         return self._settings.kind(self.token(id))
 
+    def plain(self, id: int) -> str:  # noqa: A002
+        """The word with an id as people write it, without the mark for a blank before it.
+
+        >>> Tokenizer.load().plain(2338)
+        'book'
+        """
+        return self._settings.plain(self.token(id))
+
+    def continues(self, id: int, text: str, start: int) -> bool:  # noqa: A002
+        """Whether a token that starts there in a text goes on inside a word.
+
+        >>> Tokenizer.load().continues(2075, "reading", 4)
+        True
+        """
+        return self._settings.continues(self.token(id), text, start)
+
+    def frame(self, ids: Iterable[int]) -> list[int]:
+        """The ids of one text with the special tokens around them.
+
+        >>> Tokenizer.load().frame([2338])
+        [101, 2338, 102]
+        """
+        layout = self.layout
+        return [*self.marks(layout.before), *ids, *self.marks(layout.after_one)]
+
+    def marks(self, marks: Iterable[Mark]) -> list[int]:
+        """The ids of some special tokens of the layout.
+
+        >>> tokenizer = Tokenizer.load()
+        >>> tokenizer.marks(tokenizer.layout.before)
+        [101]
+        """
+        return [self._cls if role == "cls" else self._sep for role, _ in marks]
+
     @property
     def cls_id(self) -> int:
-        """The token before a text."""
+        """The token that stands for all of a text: before it, or behind it in XLNet."""
         return self._cls
 
     @property
@@ -225,20 +281,24 @@ class Tokenizer:
     @property
     def special_ids(self) -> frozenset[int]:
         """The ids of all special tokens."""
-        return frozenset(self._ids[word] for word in self._settings.special)
+        return frozenset(self._ids[word] for word in self._settings.vocabulary.special)
 
     def __repr__(self) -> str:
         return f"<Tokenizer of {self.size} words, {'uncased' if self.lowercase else 'cased'}>"
 
-    def __reduce__(self) -> tuple[type[Tokenizer], tuple[WordPiece]]:
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[Settings]]:
         # Copies and worker processes build their own engine.
         return Tokenizer, (self._settings,)
 
     def _role(self, role: Role) -> int:
-        word = self._settings.roles[role]
+        word = self._settings.vocabulary.roles[role]
         if word not in self._ids:
             raise TokenizerError(f"the vocabulary has no {word}; add that word to it to use it")
         return self._ids[word]
+
+    def _mark(self, columns: _Columns, marks: tuple[Mark, ...]) -> None:
+        for token, (_, kind) in zip(self.marks(marks), marks, strict=True):
+            columns.mark(token, kind)
 
 
 class _Columns:
@@ -251,16 +311,16 @@ class _Columns:
         self.sequence_ids: list[int | None] = []
         self.word_ids: list[int | None] = []
 
-    def extend(self, pieces: list[Piece], index: int) -> None:
+    def extend(self, pieces: list[Piece], index: int, kind: int) -> None:
         self.ids += [token for token, _, _ in pieces]
-        self.type_ids += [index] * len(pieces)
+        self.type_ids += [kind] * len(pieces)
         self.offsets += [offset for _, offset, _ in pieces]
         self.sequence_ids += [index] * len(pieces)
         self.word_ids += [word for _, _, word in pieces]
 
-    def mark(self, token: int, index: int) -> None:
+    def mark(self, token: int, kind: int) -> None:
         self.ids.append(token)
-        self.type_ids.append(index)
+        self.type_ids.append(kind)
         self.offsets.append((0, 0))
         self.sequence_ids.append(None)
         self.word_ids.append(None)

@@ -17,6 +17,7 @@ from itertools import islice
 
 from pocketbert.errors import InputError
 from pocketbert.text.encoding import Batch, Encoding, pad
+from pocketbert.text.layout import BERT
 from pocketbert.text.tokenizer import Tokenizer
 
 LEAST_ROOM = 32  # tokens of the document in a window; with fewer there is nothing to understand
@@ -27,7 +28,10 @@ Token = tuple[int, tuple[int, int]]  # id, (start, end) in the document
 
 @dataclass(frozen=True)
 class Window:
-    """`[CLS] question [SEP] stretch of the document [SEP]`; every tuple has one entry per position."""
+    """`[CLS] question [SEP] stretch of the document [SEP]`, or as the model's layout has it.
+
+    Every tuple has one entry per position.
+    """
 
     input_ids: tuple[int, ...]
     attention_mask: tuple[int, ...]
@@ -40,11 +44,10 @@ class Window:
     """The number, in the document, of the first token of the stretch."""
     last_token: int
     """The number of the last token, itself in the stretch; one less than the first if there is none."""
-
-    @property
-    def document_start(self) -> int:
-        """The position in `input_ids` of the first token of the document."""
-        return len(self.input_ids) - 1 - (self.last_token + 1 - self.first_token)
+    document_start: int
+    """The position in `input_ids` of the first token of the document."""
+    null: int = 0
+    """The position of `[CLS]`: what a reader points to when there is no answer in this window."""
 
     def __len__(self) -> int:
         return len(self.input_ids)
@@ -104,13 +107,21 @@ def windows_from_encodings(
     return list(_slide(question_ids, _document_tokens(document), tokenizer, max_length, overlap))
 
 
-def room_and_step(question: int, *, max_length: int = 384, overlap: int | None = None) -> tuple[int, int]:
+def room_and_step(
+    question: int,
+    *,
+    max_length: int = 384,
+    overlap: int | None = None,
+    special: int = BERT.special_tokens(2),
+) -> tuple[int, int]:
     """How many tokens of a document fit beside a question of so many, and how far apart windows begin.
+
+    `special` is the number of special tokens in a window.
 
     >>> room_and_step(2, max_length=384)
     (379, 251)
     """
-    room = max_length - question - 3
+    room = max_length - question - special
     if room < LEAST_ROOM:
         raise InputError(
             f"a question of {question} tokens leaves {max(room, 0)} of {max_length} for the "
@@ -138,7 +149,58 @@ def pad_windows(windows: Sequence[Window], tokenizer: Tokenizer, *, pad_to: int 
         [window.token_type_ids for window in windows],
         pad_id=tokenizer.pad_id,
         pad_to=pad_to,
+        layout=tokenizer.layout,
     )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands around every stretch of a document: the question and the special tokens."""
+
+    head: tuple[int, ...]
+    tail: tuple[int, ...]
+    head_types: tuple[int, ...]
+    tail_types: tuple[int, ...]
+    document_type: int
+    null_is_last: bool
+
+    @classmethod
+    def of(cls, question_ids: Sequence[int], tokenizer: Tokenizer) -> Frame:
+        """Put the layout of a tokenizer round a question."""
+        layout = tokenizer.layout
+        before, between, after = map(tokenizer.marks, (layout.before, layout.between, layout.after_two))
+        if layout.document == "second":
+            head, tail = (*before, *question_ids, *between), tuple(after)
+            types = layout.types(len(question_ids), 0)
+        else:
+            head, tail = tuple(before), (*between, *question_ids, *after)
+            types = layout.types(0, len(question_ids))
+        return cls(
+            head,
+            tail,
+            head_types=tuple(types[: len(head)]),
+            tail_types=tuple(types[len(head) :]),
+            document_type=layout.second if layout.document == "second" else 0,
+            null_is_last=layout.null(2) > 0,
+        )
+
+    def window(
+        self, first: int, ids: Sequence[int], offsets: Iterable[tuple[int, int]], best: Iterable[bool]
+    ) -> Window:
+        """The window over the tokens of a document from number `first` on."""
+        before, after = len(self.head), len(self.tail)
+        length = before + len(ids) + after
+        return Window(
+            input_ids=(*self.head, *ids, *self.tail),
+            attention_mask=(1,) * length,
+            token_type_ids=(*self.head_types, *(self.document_type,) * len(ids), *self.tail_types),
+            offsets=(*(None,) * before, *offsets, *(None,) * after),
+            best=(*(False,) * before, *best, *(False,) * after),
+            first_token=first,
+            last_token=first + len(ids) - 1,
+            document_start=before,
+            null=length - 1 if self.null_is_last else 0,
+        )
 
 
 def _slide(
@@ -148,32 +210,23 @@ def _slide(
     max_length: int,
     overlap: int | None,
 ) -> Iterator[Window]:
-    room, step = room_and_step(len(question_ids), max_length=max_length, overlap=overlap)
-    head = (tokenizer.cls_id, *question_ids, tokenizer.sep_id)
+    special = tokenizer.layout.special_tokens(2)
+    room, step = room_and_step(len(question_ids), max_length=max_length, overlap=overlap, special=special)
     # Checked when called; the rest runs when the first window is asked for.
-    return _generate(head, iter(document), tokenizer.sep_id, room, step)
+    return _generate(Frame.of(question_ids, tokenizer), iter(document), room, step)
 
 
-def _generate(
-    head: tuple[int, ...], document: Iterator[Token], sep: int, room: int, step: int
-) -> Iterator[Window]:
+def _generate(frame: Frame, document: Iterator[Token], room: int, step: int) -> Iterator[Window]:
     start = 0
     ahead = list(islice(document, room + step))  # this window and the next
     while True:
         stretch = ahead[:room]
         following = min(len(ahead) - step, room) if len(ahead) > room else 0
-        yield Window(
-            input_ids=(*head, *(token for token, _ in stretch), sep),
-            attention_mask=(1,) * (len(head) + len(stretch) + 1),
-            token_type_ids=(0,) * len(head) + (1,) * (len(stretch) + 1),
-            offsets=(*(None,) * len(head), *(offset for _, offset in stretch), None),
-            best=(
-                *(False,) * len(head),
-                *most_context(len(stretch), following, room, step, start > 0),
-                False,
-            ),
-            first_token=start,
-            last_token=start + len(stretch) - 1,
+        yield frame.window(
+            start,
+            [token for token, _ in stretch],
+            (offset for _, offset in stretch),
+            most_context(len(stretch), following, room, step, start > 0),
         )
         if not following:
             return

@@ -1,9 +1,9 @@
 """From logits to predictions the official way: n-best lists, null odds, and the three files that scripts expect.
 
 Google's post-processing scores a span by start + end logit and takes the best over all windows; the null score is
-the least of start[0] + end[0] over the windows; "no answer" is given iff null - best exceeds a threshold. A span
-starts at a token to which its window gives the most context. Where that script pairs the 20 best starts with the 20
-best ends, all pairs within the length limit are searched here, and texts are slices of the context, never rebuilt
+the least sum of the two logits of [CLS] over the windows; "no answer" is given iff null - best exceeds a threshold. A
+span starts at a token to which its window gives the most context. Where that script pairs the 20 best starts with the
+20 best ends, all pairs within the length limit are searched here, and texts are slices of the context, never rebuilt
 from pieces. For scores that are probabilities over the whole document see `pocketbert.text.calibration`.
 """
 
@@ -119,7 +119,8 @@ def answers(
                 candidates[text] = Candidate(text, start, end, *logit_pair)
                 if len(candidates) == n_best:
                     break
-        null = float(starts[silent][0]), float(ends[silent][0])
+        place = windows[silent].null
+        null = float(starts[silent][place]), float(ends[silent][place])
         predictions.append(Prediction(question.id, tuple(candidates.values()), *null))
     return predictions
 

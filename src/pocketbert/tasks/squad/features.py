@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pocketbert.errors import InputError
 from pocketbert.tasks.squad.questions import Question
 from pocketbert.text import Tokenizer, Window, windows_from_encodings
+from pocketbert.text.layout import BERT, Layout
 from pocketbert.text.windows import LEAST_ROOM
 
 Integers: TypeAlias = NDArray[np.int32]
@@ -19,7 +20,7 @@ Integers: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Feature:
-    """`[CLS] question [SEP] stretch of the context [SEP]` as arrays, a tenth of the size of a `Window`.
+    """`[CLS] question [SEP] stretch of the context [SEP]`, or as the layout has it, a tenth of the size of a `Window`.
 
     N tokens of the context are in the window; S positions in all.
     """
@@ -35,19 +36,25 @@ class Feature:
     """Whether no other window gives the token more context."""
     golds: tuple[tuple[int, int], ...] = ()
     """First and last position of every distinct gold answer that is all in this window, in the order of the file."""
+    layout: Layout = BERT
 
     def __len__(self) -> int:
         return len(self.input_ids)
 
     @property
     def start(self) -> int:
-        """Position of the first gold answer's first token; 0, the null, if this window holds no answer."""
-        return self.golds[0][0] if self.golds else 0
+        """Position of the first gold answer's first token; the null if this window holds no answer."""
+        return self.golds[0][0] if self.golds else self.null
 
     @property
     def end(self) -> int:
-        """Position of the first gold answer's last token; 0, the null, if this window holds no answer."""
-        return self.golds[0][1] if self.golds else 0
+        """Position of the first gold answer's last token; the null if this window holds no answer."""
+        return self.golds[0][1] if self.golds else self.null
+
+    @property
+    def null(self) -> int:
+        """As in a `Window`: the position of `[CLS]`, which stands for "no answer in this window"."""
+        return self.layout.null(len(self))
 
     @property
     def attention_mask(self) -> NDArray[np.int64]:
@@ -55,19 +62,27 @@ class Feature:
 
     @property
     def token_type_ids(self) -> NDArray[np.int64]:
-        return (np.arange(len(self)) >= self.document_start).astype(np.int64)
+        context = len(self.characters)
+        question = len(self) - context - self.layout.special_tokens(2)
+        first, second = (question, context) if self.layout.document == "second" else (context, question)
+        return np.array(self.layout.types(first, second), dtype=np.int64)
 
     @property
     def offsets(self) -> list[tuple[int, int] | None]:
         """As in a `Window`: start and end of each token in the context, None for what is not of the context."""
         places: list[tuple[int, int] | None] = [None] * len(self)
-        places[self.document_start : -1] = map(tuple, self.characters.tolist())
+        places[self.document_start : self._document_end] = map(tuple, self.characters.tolist())
         return places
 
     @property
     def best(self) -> list[bool]:
         """As in a `Window`: whether no other window gives the token more context."""
-        return [*[False] * self.document_start, *self.owned.tolist(), False]
+        after = len(self) - self._document_end
+        return [*[False] * self.document_start, *self.owned.tolist(), *[False] * after]
+
+    @property
+    def _document_end(self) -> int:
+        return self.document_start + len(self.characters)
 
     def characters_of(self, first: int, last: int) -> tuple[int, int]:
         """Where the tokens from position `first` to `last` stand in the context."""
@@ -104,7 +119,7 @@ def featurise(
         for index in indices:
             question = questions[index]
             asked = tokenizer.encode(question.question, special=False)
-            room = max_length - len(asked) - 3  # [CLS] and two [SEP]
+            room = max_length - len(asked) - tokenizer.layout.special_tokens(2)
             if on_long == "skip" and room < LEAST_ROOM:
                 continue
             shared = None if overlap is None else min(overlap, max(room, 0) // 2)
@@ -115,7 +130,9 @@ def featurise(
             except InputError as error:
                 raise InputError(f"question {question.id!r}: {error}") from error
             golds = list(_token_spans(question, characters)) if train else []
-            features[index] = [_compact(index, window, characters, golds) for window in windows]
+            features[index] = [
+                _compact(index, window, characters, golds, tokenizer.layout) for window in windows
+            ]
     return [feature for group in features for feature in group]
 
 
@@ -132,16 +149,20 @@ def _token_spans(question: Question, characters: Integers) -> Iterator[tuple[int
             yield first, last
 
 
-def _compact(index: int, window: Window, characters: Integers, golds: list[tuple[int, int]]) -> Feature:
+def _compact(
+    index: int, window: Window, characters: Integers, golds: list[tuple[int, int]], layout: Layout
+) -> Feature:
     shift = window.document_start - window.first_token
     inside = [
         (first, last) for first, last in golds if window.first_token <= first and last <= window.last_token
     ]
+    tokens = characters[window.first_token : window.last_token + 1]
     return Feature(
         question_index=index,
         input_ids=np.array(window.input_ids, dtype=np.int32),
         document_start=window.document_start,
-        characters=characters[window.first_token : window.last_token + 1],
-        owned=np.array(window.best[window.document_start : -1], dtype=bool),
+        characters=tokens,
+        owned=np.array(window.best[window.document_start :][: len(tokens)], dtype=bool),
         golds=tuple((first + shift, last + shift) for first, last in inside),
+        layout=layout,
     )

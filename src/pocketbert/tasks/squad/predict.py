@@ -26,17 +26,18 @@ def collate(features: Sequence[Feature], *, pad_id: int = 0) -> dict[str, Tensor
     ids = torch.full((len(features), length), pad_id)
     mask = torch.zeros(len(features), length, dtype=torch.long)
     segments = torch.zeros(len(features), length, dtype=torch.long)
-    for row, feature in enumerate(features):
-        size = len(feature)
-        ids[row, :size] = torch.from_numpy(feature.input_ids.astype(np.int64))
-        mask[row, :size] = 1
-        segments[row, feature.document_start : size] = 1
+    pairs = [(feature, feature.layout.place(len(feature), length)) for feature in features]
+    for row, (feature, place) in enumerate(pairs):
+        ids[row, place] = torch.from_numpy(feature.input_ids.astype(np.int64))
+        mask[row, place] = 1
+        segments[row] = feature.layout.padding_type
+        segments[row, place] = torch.from_numpy(feature.token_type_ids)
     return {
         "input_ids": ids,
         "attention_mask": mask,
         "token_type_ids": segments,
-        "start_positions": torch.tensor([feature.start for feature in features]),
-        "end_positions": torch.tensor([feature.end for feature in features]),
+        "start_positions": torch.tensor([place.start + feature.start for feature, place in pairs]),
+        "end_positions": torch.tensor([place.start + feature.end for feature, place in pairs]),
     }
 
 
@@ -69,7 +70,8 @@ def predict(
                 read(collate([features[row] for row in rows], pad_id=pad_id)), (starts, ends), strict=True
             ):
                 for place, row in enumerate(rows):
-                    kept[row] = logits[place, : len(features[row])].copy()
+                    feature = features[row]
+                    kept[row] = logits[place, feature.layout.place(len(feature), logits.shape[1])].copy()
             if progress is not None:
                 progress(len(rows))
     return starts, ends

@@ -1,0 +1,1 @@
+"""Models side by side on this machine: size, arithmetic, time, memory and scores."""
