@@ -1,7 +1,9 @@
 """A window, a paragraph, batches and a long page, beside the same model in transformers eager and plain onnxruntime.
 
 Batches are of two sorts: ragged texts, from a line to a window in length, as a search returns them, of which padding
-makes equals; and paragraphs, most of whose windows are full, so that nothing but arithmetic counts. One process per contender, all alive at once; in each round each reads each case in turn, so that a busy moment of the
+makes equals; and paragraphs, most of whose windows are full, so that nothing but arithmetic counts.
+
+One process per contender, all alive at once; in each round each reads each case in turn, so that a busy moment of the
 machine meets all alike. Medians are reported, and how many times faster than the first contender each is.
 """
 
