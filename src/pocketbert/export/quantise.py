@@ -46,7 +46,7 @@ def quantise(
     """A model in ONNX with its weights in eight bits; better with texts, which show what the weights multiply.
 
     `texts` are arguments of the model's forward pass, each a batch without padding. In the fast way, layers whose
-    names end with one of `exempt`, or whose inputs are now and then far larger than usual, compute in fp32 all the same.
+    names end with one of `exempt`, or whose inputs are now and then far larger than usual, still compute in fp32.
     """
     folded = fold(model)
     inputs = measure(folded, texts) if texts is not None else {}
