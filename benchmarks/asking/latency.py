@@ -15,6 +15,7 @@ import random
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from pocketbert.tasks.squad.questions import Question
 from pocketbert.tasks.squad.reading import read_questions
 
 BATCH = 32  # texts in a batch
+REST = 0.3  # seconds, in which the threads of the contender before stop spinning
 SHORTEST, LONGEST = 5, 75  # words of a ragged text, which with its question fits into a window
 
 
@@ -49,6 +51,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
             for name, process in processes.items():
                 if case["read"] == "fast" and not name.startswith("pocketbert"):
                     continue
+                time.sleep(REST)
                 measured = ask(process, case)
                 if round_number:
                     taken.setdefault((case_name, name), []).append(measured)
