@@ -1,4 +1,7 @@
-"""One window, a ragged batch and a long page, beside the same model in transformers eager and plain onnxruntime.
+"""A window, a paragraph, batches and a long page, beside the same model in transformers eager and plain onnxruntime.
+
+Batches are of two sorts: ragged texts, from a line to a window in length, as a search returns them, of which padding
+makes equals; and paragraphs, most of whose windows are full, so that nothing but arithmetic counts.
 
 One process per contender, all alive at once; in each round each reads each case in turn, so that a busy moment of the
 machine meets all alike. Medians are reported, and how many times faster than the first contender each is.
@@ -12,7 +15,9 @@ import random
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +26,9 @@ from asking.documents import joined
 from pocketbert.tasks.squad.questions import Question
 from pocketbert.tasks.squad.reading import read_questions
 
-RAGGED = 32  # windows in the ragged batch
+BATCH = 32  # texts in a batch
+REST = 0.3  # seconds, in which the threads of the contender before stop spinning
+SHORTEST, LONGEST = 5, 75  # words of a ragged text, which with its question fits into a window
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +51,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
             for name, process in processes.items():
                 if case["read"] == "fast" and not name.startswith("pocketbert"):
                     continue
+                time.sleep(REST)
                 measured = ask(process, case)
                 if round_number:
                     taken.setdefault((case_name, name), []).append(measured)
@@ -67,14 +75,23 @@ def make_cases(questions: list[Question], *, words: int) -> dict[str, dict[str, 
     answerable = [question for question in questions if question.answers]
     by_length = sorted(answerable, key=lambda question: len(question.context))
     usual = by_length[len(by_length) // 2]
-    ragged = generator.sample(answerable, min(RAGGED, len(answerable)))
+    some = generator.sample(answerable, min(BATCH, len(answerable)))
     page = generator.choice([question for question in joined(questions, words=words) if question.answers])
     return {
-        "one window": case([usual], "all"),
-        "ragged batch": case(ragged, "all"),
+        "one window": case([shortened(usual, LONGEST)], "all"),
+        "one paragraph": case([usual], "all"),
+        "ragged texts": case(
+            [shortened(question, generator.randint(SHORTEST, LONGEST)) for question in some], "all"
+        ),
+        "paragraphs": case(some, "all"),
         "long page, all": case([page], "all"),
         "long page, fast": case([page], "fast"),
     }
+
+
+def shortened(question: Question, words: int) -> Question:
+    """The question, asked about the first words of its paragraph."""
+    return replace(question, context=" ".join(question.context.split()[:words]))
 
 
 def case(questions: list[Question], read: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pocketbert.runtime.answer import Result
 from pocketbert.runtime.documents import Document
 from pocketbert.runtime.options import Options
 from pocketbert.runtime.questions import QuestionAnswerer
+from pocketbert.runtime.session import FILES
 from pocketbert.tasks.squad.metrics import question_scores
 from pocketbert.tasks.squad.questions import Question
 from pocketbert.text.windows import pad_windows
@@ -33,7 +34,7 @@ LEASTS = (1, 3, 8)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     documents.add_arguments(parser)
     parser.add_argument("--model", help="model folder [the embedded reader]")
-    parser.add_argument("--precision", choices=["int8", "fp32", "fp16"])
+    parser.add_argument("--precision", choices=list(FILES))
     parser.add_argument("--threads", type=int)
     parser.add_argument("--window", type=int, help="tokens in a window [the model's]")
 

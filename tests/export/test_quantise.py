@@ -18,7 +18,7 @@ from pocketbert.export.half import halve
 from pocketbert.export.onnx import write_onnx
 from pocketbert.export.quantise import quantise
 from pocketbert.export.rounding import LARGEST, PAIR, round_matrix
-from pocketbert.export.smoothing import best_columns, product_error
+from pocketbert.export.smoothing import best_columns, is_wild, product_error
 from pocketbert.heads import build, load, save
 from pocketbert.model import preset
 from pocketbert.runtime.session import FILES
@@ -134,7 +134,45 @@ class TestFast:
         ]
         blocks, networks = WIDER.num_hidden_layers, WIDER.num_feedforward_networks
         assert count[0] - count[1] == blocks * (1 + networks)
-        assert count[2] == blocks * 2 * networks, "by default only feed-forward networks compute on integers"
+        assert count[2] == blocks * (1 + 2 * networks), "by default, networks and what reads feature maps"
+
+    def test_what_is_wild_now_and_then_stays_in_fp32(self, tmp_path) -> None:
+        model = reader()
+        strange = 7  # a word that shouts
+        with torch.no_grad():
+            model.encoder.embeddings.word.weight[strange] *= 60.0
+        given = [batch for batch in texts() if not bool((batch["input_ids"] == strange).any())]
+        shouting = {name: value.clone() for name, value in given[-1].items()}
+        shouting["input_ids"][0, 3] = strange
+        calm, wild = (
+            quantise(model, batches, way="int8-fast") for batches in (given, [*given[:-1], shouting])
+        )
+        count = [sum(node.op_type == "QuantizeLinear" for node in proto.graph.node) for proto in (calm, wild)]
+        assert count[1] < count[0]
+        errors = []
+        for number, proto in enumerate((calm, wild)):
+            path = tmp_path / f"{number}.onnx"
+            write_onnx(proto, path)
+            session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+            (found,) = session.run(["start_logits"], {k: v.numpy() for k, v in shouting.items()})
+            with torch.no_grad():
+                wanted = model(**shouting).start_logits.numpy()
+            errors.append(float(np.square(found - wanted).mean() ** 0.5 / wanted.std()))
+        assert errors[1] < 0.1 < errors[0], "grids of calm texts cut a shout off"
+
+    def test_wild_is_judged_by_the_texts(self) -> None:
+        layer = torch.nn.Linear(8, 4)
+        steady = [{"input": torch.full((1, 3, 8), 1.0 + number / 10)} for number in range(9)]
+        loud = [*steady, {"input": torch.full((1, 3, 8), 6.0)}]
+        for batches, wild in ((steady, False), (loud, True)):
+            seen = measure(torch.nn.Sequential(layer), batches)["0"]
+            assert is_wild(seen, None) is wild
+        quiet = torch.ones(8)
+        quiet[0] = 0.001
+        batches = [*steady, {"input": torch.ones(1, 3, 8).index_fill(2, torch.tensor([0]), 50.0)}]
+        seen = measure(torch.nn.Sequential(layer), batches)["0"]
+        assert is_wild(seen, None)
+        assert not is_wild(seen, quiet), "what its scale keeps small is not wild"
 
     @pytest.mark.parametrize("act", ["relu", "gelu"])
     def test_scales_pass_a_relu_and_nothing_else(self, act, tmp_path) -> None:

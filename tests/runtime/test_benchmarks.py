@@ -81,8 +81,9 @@ def test_memory(toy_folder: Path) -> None:
 def test_latency(data: str, nano_folder: Path) -> None:
     arguments = ["--data", data, "--model", str(nano_folder), "--rounds", "1", "--words", "150"]
     report = run("latency", *arguments, "--contenders", "onnxruntime", "pocketbert")
-    assert set(report["cases"]) == {"one window", "ragged batch", "long page, all", "long page, fast"}
-    for case in ("one window", "ragged batch", "long page, all"):
+    whole = {"one window", "one paragraph", "ragged texts", "paragraphs", "long page, all"}
+    assert set(report["cases"]) == whole | {"long page, fast"}
+    for case in whole:
         rows = report["cases"][case]
         assert set(rows) == {"onnxruntime", "pocketbert"}
         assert rows["onnxruntime"]["windows"] == rows["pocketbert"]["windows"]  # the same work for everybody

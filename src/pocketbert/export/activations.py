@@ -20,6 +20,7 @@ class Inputs:
     most: Tensor  # (K,)
     moments: Tensor  # (K, K): the mean of x xᵀ
     sample: Tensor  # (rows, K)
+    peaks: Tensor  # (texts, K): the largest size of each channel in each text
 
     @property
     def reach(self) -> Tensor:
@@ -57,6 +58,7 @@ class _Gatherer:
         self.most = torch.full((width,), -torch.inf)
         self.moments = torch.zeros(width, width, dtype=torch.float64)
         self.kept: list[Tensor] = []
+        self.peaks: list[Tensor] = []
 
     def __call__(self, _layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         x = inputs[0].detach().flatten(0, -2)  # (rows, K)
@@ -65,7 +67,9 @@ class _Gatherer:
         self.most = torch.maximum(self.most, x.amax(0).float())
         self.moments += (x.T @ x).double()
         self.kept.append(x[:: max(1, len(x) // 16)].float().clone())
+        self.peaks.append(x.abs().amax(0).float())
 
     def result(self) -> Inputs:
         rows = torch.cat(self.kept)
-        return Inputs(self.least, self.most, self.moments / self.rows, rows[:: max(1, len(rows) // SAMPLE)])
+        sample = rows[:: max(1, len(rows) // SAMPLE)]
+        return Inputs(self.least, self.most, self.moments / self.rows, sample, torch.stack(self.peaks))

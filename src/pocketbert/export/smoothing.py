@@ -16,6 +16,8 @@ from pocketbert.export.rounding import LARGEST, STRENGTHS, column_scales, row_sc
 LEVELS = 255
 WORTH = 0.8
 """Scales are an operation more: they must bring the squared error down to this share at least."""
+WILD = 3.0
+"""So many times the usual peak of a text, and inputs are too wild for a grid."""
 
 
 @torch.no_grad()
@@ -48,3 +50,12 @@ def input_grid(inputs: Inputs, columns: Tensor | None) -> tuple[float, int]:
     most = max(0.0, float((inputs.most * factors).max()))
     step = max((most - least) / LEVELS, 1e-30)
     return step, round(-least / step)
+
+
+def is_wild(inputs: Inputs, columns: Tensor | None) -> bool:
+    """Whether some texts reach far beyond what is usual: a grid that holds them is too coarse for all the others, and
+    one that does not cuts off what the next such text brings.
+    """
+    peaks = inputs.peaks if columns is None else inputs.peaks * columns
+    largest = peaks.amax(1)  # of each text
+    return bool(largest.max() > WILD * largest.median())

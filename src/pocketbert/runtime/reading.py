@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from pocketbert.errors import InputError
-from pocketbert.runtime.batches import batches
+from pocketbert.runtime.batches import TOKENS, batches
 from pocketbert.runtime.inquiry import Inquiry
 from pocketbert.runtime.options import Progress
 from pocketbert.runtime.session import Session
 from pocketbert.text.tokenizer import Tokenizer
-from pocketbert.text.windows import pad_windows
+from pocketbert.text.windows import Window, pad_windows
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from pocketbert.runtime.session import Arrays
+
+Row: TypeAlias = tuple[Inquiry, int, Window]  # an inquiry, the number of one of its windows, and the window
 
 POOL = 128  # windows at once, out of which batches are put together
 
@@ -30,8 +39,8 @@ def read(
     while active:
         share = max(1, POOL // len(active))
         pool = [(inquiry, number) for inquiry in active[:POOL] for number in inquiry.take(share)]
-        for rows in batches([inquiry.plan.length(number) for inquiry, number in pool]):
-            _read_batch([pool[row] for row in rows], session, tokenizer)
+        for rows, output in _outputs(pool, session, tokenizer):
+            _hear(rows, output, session, tokenizer)
             if progress is not None:
                 progress(sum(inquiry.windows_read for inquiry in inquiries), total)
             if until is not None and time.monotonic() >= until:
@@ -39,15 +48,46 @@ def read(
         active = [inquiry for inquiry in active if not inquiry.done]
 
 
-def _read_batch(rows: Sequence[tuple[Inquiry, int]], session: Session, tokenizer: Tokenizer) -> None:
-    windows = [inquiry.plan.window(number) for inquiry, number in rows]
-    output = session.run(**pad_windows(windows, tokenizer).arrays())
+def _outputs(
+    pool: Sequence[tuple[Inquiry, int]], session: Session, tokenizer: Tokenizer
+) -> Iterator[tuple[list[Row], Arrays]]:
+    """Batches of rows and what the model makes of them, in order; as many at once as the session has lanes."""
+    lengths = [inquiry.plan.length(number) for inquiry, number in pool]
+    tokens = min(TOKENS, -(-sum(lengths) // session.lanes))  # no lane stays empty
+    parts = ([_row(*pool[place]) for place in places] for places in batches(lengths, tokens=tokens))
+    if session.lanes == 1 or len(pool) == 1:
+        for rows in parts:
+            yield rows, _run(rows, session, tokenizer)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # 14 ms, which a short text need not wait for
+
+    with ThreadPoolExecutor(session.lanes) as lanes:
+        running: deque[tuple[list[Row], Future[Arrays]]] = deque()
+        for rows in parts:
+            running.append((rows, lanes.submit(_run, rows, session, tokenizer)))
+            if len(running) == session.lanes:
+                first, output = running.popleft()
+                yield first, output.result()
+        for rows, output in running:
+            yield rows, output.result()
+
+
+def _row(inquiry: Inquiry, number: int) -> Row:
+    return inquiry, number, inquiry.plan.window(number)
+
+
+def _run(rows: Sequence[Row], session: Session, tokenizer: Tokenizer) -> Arrays:
+    return session.run(**pad_windows([window for _, _, window in rows], tokenizer).arrays())
+
+
+def _hear(rows: Sequence[Row], output: Arrays, session: Session, tokenizer: Tokenizer) -> None:
     starts, ends = output["start_logits"], output["end_logits"]  # (B, S)
-    if starts.shape != ends.shape or starts.shape != (len(windows), max(map(len, windows))):
+    longest = max(len(window) for _, _, window in rows)
+    if starts.shape != ends.shape or starts.shape != (len(rows), longest):
         raise InputError(
-            f"{session.path} gave start logits of {starts.shape} and end logits of {ends.shape} for {len(windows)} "
-            f"windows of {max(map(len, windows))} tokens; a reader gives one of each per token"
+            f"{session.path} gave start logits of {starts.shape} and end logits of {ends.shape} for {len(rows)} "
+            f"windows of {longest} tokens; a reader gives one of each per token"
         )
-    for row, ((inquiry, number), window) in enumerate(zip(rows, windows, strict=True)):
-        place = tokenizer.layout.place(len(window), starts.shape[1])
-        inquiry.hear(number, window, starts[row, place], ends[row, place])
+    for place, (inquiry, number, window) in enumerate(rows):
+        part = tokenizer.layout.place(len(window), longest)
+        inquiry.hear(number, window, starts[place, part], ends[place, part])

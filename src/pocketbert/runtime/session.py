@@ -47,10 +47,15 @@ class Engine(Protocol):
 
 
 class Session:
-    """An exported model that takes padded batches and gives its outputs by name; safe to share between threads."""
+    """An exported model that takes padded batches and gives its outputs by name; safe to share between threads.
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    `lanes` is how many runs should go side by side. Threads that share one run of a thin model wait for each other
+    more than they work, above all on integers; with a run each they do not.
+    """
+
+    def __init__(self, engine: Engine, path: Path, lanes: int = 1) -> None:
         self.path = path
+        self.lanes = lanes
         self.inputs = engine.inputs
         self.outputs = engine.outputs
         self._engine: Engine | None = engine
@@ -73,7 +78,8 @@ class Session:
     ) -> Session:
         """Open a model folder's ONNX file: the int8 one if there is one, else fp32, unless `precision` or `file` says.
 
-        `threads` are those of one run; by default OMP_NUM_THREADS, or one per core if that is not set.
+        `threads` are by default OMP_NUM_THREADS, or one per core if that is not set. They share each run; those of an
+        int8-fast file have a run each.
         """
         if engine not in get_args(EngineName):
             raise InputError(
@@ -83,7 +89,10 @@ class Session:
             raise InputError(f"threads is {threads!r}; it must be a whole number from 1 up, or None")
         path = model_file(Path(folder), file=file, precision=precision)
         module = import_module(f"pocketbert.runtime.engines.{engine}")
-        return cls(module.open_engine(path, threads or threads_of_environment()), path)
+        threads = threads or threads_of_environment()
+        if engine == "onnxruntime" and path.name == Path(FILES["int8-fast"]).name:
+            return cls(module.open_engine(path, 1), path, lanes=threads or cores())
+        return cls(module.open_engine(path, threads), path)
 
     def run(
         self,
@@ -143,3 +152,10 @@ def threads_of_environment() -> int | None:
     """What OMP_NUM_THREADS says, if it is a number from 1 up."""
     given = os.environ.get("OMP_NUM_THREADS", "").strip()
     return int(given) if given.isascii() and given.isdigit() and int(given) > 0 else None
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
