@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transfer": MODELS,
     "tasks": MODELS,
     "train": MODELS | PREPARATION,
-    "recipes": MODELS | PREPARATION | {"train"},
+    "recipes": MODELS | PREPARATION | {"train", "runtime"},
     "runtime": {"errors", "text", "hub"},
     "search": {"errors", "text", "hub", "runtime"},
     "serve": {"errors", "text", "hub", "runtime"},

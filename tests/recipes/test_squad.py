@@ -131,16 +131,16 @@ def test_soft_labels(encoder, tmp_path) -> None:
     features = featurise(read_questions(TRAIN).questions[:6], Tokenizer.load(), max_length=96, train=True)
     batch = collate(features)
     gold = model(**batch).loss
-    plain, _ = Objective(_settings(encoder), 0)(model, batch, 0)
+    plain, _ = Objective(_settings(encoder))(model, batch, 0)
     assert torch.allclose(plain, gold, atol=1e-5)
-    hard, _ = Objective(_settings(encoder, teacher=str(tmp_path), alpha=0.0), 0)(model, batch, 0)
+    hard, _ = Objective(_settings(encoder, teacher=str(tmp_path), alpha=0.0))(model, batch, 0)
     assert torch.allclose(hard, gold, atol=1e-5)
-    same, logged = Objective(_settings(encoder, teacher=str(tmp_path), alpha=1.0), 0)(model, batch, 0)
+    same, logged = Objective(_settings(encoder, teacher=str(tmp_path), alpha=1.0))(model, batch, 0)
     assert float(same.detach()) == pytest.approx(0, abs=1e-5)
     assert set(logged) == {"hard", "soft"}
     with torch.no_grad():
         model.head.linear.weight.add_(0.1)
-    other, _ = Objective(_settings(encoder, teacher=str(tmp_path), alpha=1.0), 0)(model, batch, 0)
+    other, _ = Objective(_settings(encoder, teacher=str(tmp_path), alpha=1.0))(model, batch, 0)
     assert float(other.detach()) > 1e-3
 
 
@@ -180,7 +180,7 @@ def test_label_smoothing_never_rewards_padding(encoder) -> None:
     model = parity.redraw(load(encoder, head="question-answering"))
     questions = read_questions(TRAIN).questions[:6]
     features = featurise(questions, Tokenizer.load(), max_length=96, train=True)
-    objective = Objective(_settings(encoder, label_smoothing=0.2), 0)
+    objective = Objective(_settings(encoder, label_smoothing=0.2))
     together, _ = objective(model, collate(features), 0)
     alone = torch.stack([objective(model, collate([feature]), 0)[0] for feature in features]).mean()
     assert torch.allclose(together, alone, atol=1e-4)
@@ -188,7 +188,7 @@ def test_label_smoothing_never_rewards_padding(encoder) -> None:
 
 def test_a_teacher_without_a_head_is_refused(encoder) -> None:
     with pytest.raises(InputError, match="nothing to say"):
-        Objective(_settings(encoder, teacher=str(encoder)), 0)
+        Objective(_settings(encoder, teacher=str(encoder)))
 
 
 @pytest.mark.parametrize("preset", ["bert", "mobilebert", "reader"])

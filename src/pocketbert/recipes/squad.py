@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pocketbert import checkpoint, hub
@@ -24,10 +26,11 @@ from pocketbert.heads import Model, load, save
 from pocketbert.heads.span import real_logits
 from pocketbert.model.layers import SelfAttention
 from pocketbert.model.relative import RelativeAttention
+from pocketbert.recipes._soft_labels import load_teacher, soft_labels
 from pocketbert.recipes._task_transfer import TaskSettings, transfer_first
 from pocketbert.tasks import calibration
 from pocketbert.tasks.squad.answers import answers
-from pocketbert.tasks.squad.features import featurise
+from pocketbert.tasks.squad.features import Feature, featurise
 from pocketbert.tasks.squad.metrics import evaluate as official
 from pocketbert.tasks.squad.predict import collate, predict
 from pocketbert.tasks.squad.questions import Question, hold_out
@@ -38,6 +41,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.seeds import seed_everything
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,9 @@ class Settings(TaskSettings):
     label_smoothing: float = setting(0.0, help="probability that is spread over all positions")
     temperature: float = setting(2.0, help="of teacher and student when soft labels are compared")
     alpha: float = setting(0.5, help="weight of the soft labels; the true ones have the rest")
+    cache_dir: Path | None = setting(  # noqa: RUF009
+        None, help="folder for the teacher's soft labels, which then reads every window once"
+    )
     learning_rate: float = setting(4e-5, help="peak rate")
 
 
@@ -72,6 +79,7 @@ def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, calibrate, and write the reader to output_dir."""
     if not 0 <= settings.alpha <= 1 or settings.temperature <= 0:
         raise InputError("alpha must lie in 0 … 1 and temperature above 0")
+    seed_everything(settings.seed)  # a fresh head is drawn before the loop begins
     source = hub.resolve(settings.model).folder
     tokenizer = Tokenizer.load(source)
     model: Model = load(source, head="question-answering")
@@ -84,13 +92,14 @@ def run(settings: Settings) -> dict[str, float]:
         for part in model.encoder.modules():
             if isinstance(part, SelfAttention | RelativeAttention):
                 part.dropout = settings.attention_dropout
-    objective = Objective(settings, tokenizer.pad_id)
+    examples = _told(settings, features, tokenizer.pad_id)
+    objective = Objective(settings)
     lengths = [len(feature) for feature in features]
 
-    def batched(batch: Sequence[Any]) -> dict[str, Tensor]:
-        return collate(batch, pad_id=tokenizer.pad_id)
+    def batched(batch: Sequence[Told]) -> dict[str, Tensor]:
+        return collate_told(batch, pad_id=tokenizer.pad_id)
 
-    transfer_first(model, tokenizer, settings, examples=features, lengths=lengths, collate=batched)
+    transfer_first(model, tokenizer, settings, examples=examples, lengths=lengths, collate=batched)
 
     def evaluate(reader: nn.Module) -> Mapping[str, float]:
         starts, ends = predict(reader, held_features, pad_id=tokenizer.pad_id)
@@ -103,7 +112,7 @@ def run(settings: Settings) -> dict[str, float]:
 
     result = train(
         model,
-        examples=features,
+        examples=examples,
         collate=batched,
         loss_function=objective,
         settings=settings,
@@ -133,19 +142,36 @@ def run(settings: Settings) -> dict[str, float]:
     return dict(result.scores)
 
 
+class Told(NamedTuple):
+    """A window, and what a teacher said of it before."""
+
+    feature: Feature
+    starts: NDArray[np.float32] | None = None  # (S,)
+    ends: NDArray[np.float32] | None = None  # (S,)
+
+
+def collate_told(batch: Sequence[Told], *, pad_id: int = 0) -> dict[str, Tensor]:
+    """Windows as one padded batch, with `soft_starts` and `soft_ends` where a teacher spoke."""
+    tensors = collate([told.feature for told in batch], pad_id=pad_id)
+    length = tensors["input_ids"].shape[1]
+    for side in ("starts", "ends"):
+        if getattr(batch[0], side) is None:
+            continue
+        soft = torch.zeros(len(batch), length)
+        for row, told in enumerate(batch):
+            place = told.feature.layout.place(len(told.feature), length)
+            soft[row, place] = torch.from_numpy(getattr(told, side))
+        tensors[f"soft_{side}"] = soft
+    return tensors
+
+
 class Objective:
     """The loss of a batch: the gold positions, and a teacher's view of them where there is one."""
 
-    def __init__(self, settings: Settings, pad_id: int) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.pad_id = pad_id
-        self.teacher = None
-        if settings.teacher is not None:
-            self.teacher = load(settings.teacher, head="question-answering").eval().requires_grad_(False)
-            if self.teacher.report.new:
-                raise InputError(
-                    f"the teacher {settings.teacher} has no question-answering head, so it has nothing to say"
-                )
+        live = settings.teacher is not None and settings.cache_dir is None
+        self.teacher = load_teacher(settings.teacher) if live and settings.teacher is not None else None
 
     def __call__(
         self, model: nn.Module, batch: dict[str, Tensor], _step: int
@@ -159,18 +185,29 @@ class Objective:
         hard = torch.stack(
             [self._hard(logits, gold, batch["attention_mask"]) for logits, gold in pairs]
         ).mean()
-        if self.teacher is None:
+        taught = self._taught(batch, inputs)
+        if taught is None:
             return hard, {}
-        with torch.no_grad():
-            taught = self.teacher(**inputs)
         soft = torch.stack(
             [
-                self._soft(output.start_logits, taught.start_logits, batch["attention_mask"]),
-                self._soft(output.end_logits, taught.end_logits, batch["attention_mask"]),
+                self._soft(logits, theirs, batch["attention_mask"])
+                for (logits, _), theirs in zip(pairs, taught, strict=True)
             ]
         ).mean()
         alpha = self.settings.alpha
         return alpha * soft + (1 - alpha) * hard, {"hard": float(hard.detach()), "soft": float(soft.detach())}
+
+    def _taught(
+        self, batch: Mapping[str, Tensor], inputs: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Tensor] | None:
+        """What the teacher says: now, or before."""
+        if "soft_starts" in batch:
+            return batch["soft_starts"], batch["soft_ends"]
+        if self.teacher is None:
+            return None
+        with torch.no_grad():
+            output = self.teacher(**inputs)
+        return output.start_logits, output.end_logits
 
     def _hard(self, logits: Tensor, gold: Tensor, mask: Tensor) -> Tensor:
         """Cross-entropy over the real positions; smoothing never rewards padding."""
@@ -189,6 +226,13 @@ class Objective:
         teacher = real_logits(taught / heat, mask).log_softmax(-1)
         distance = teacher.exp() * (teacher - student)
         return distance.masked_fill(mask == 0, 0).sum(-1).mean() * heat**2
+
+
+def _told(settings: Settings, features: Sequence[Feature], pad_id: int) -> list[Told]:
+    if settings.cache_dir is None or settings.teacher is None:
+        return [Told(feature) for feature in features]
+    starts, ends = soft_labels(settings.teacher, features, settings.cache_dir, pad_id=pad_id)
+    return [Told(*row) for row in zip(features, starts, ends, strict=True)]
 
 
 def _questions(settings: Settings) -> tuple[Sequence[Question], Sequence[Question]]:
