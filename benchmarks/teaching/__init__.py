@@ -1,0 +1,1 @@
+"""What `transfer.py` and `compress.py` share, and their parts."""

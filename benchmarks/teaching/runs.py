@@ -1,0 +1,55 @@
+"""Runs of the command line, some side by side; a run that is done is not run again, one that was killed goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command of pocketbert, with the file that is there when it is done."""
+
+    folder: Path
+    verb: tuple[str, ...]
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    done: str = "scores.json"
+
+    @property
+    def command(self) -> list[str]:
+        """The arguments after `pocketbert`."""
+        given = {**self.flags, "output_dir": self.folder}
+        return [*self.verb, *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
+
+    def finish(self, threads: int) -> None:
+        """Run it, or what is left of it; its output goes to FOLDER.log."""
+        if (self.folder / self.done).is_file():
+            return
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        with self.folder.with_suffix(".log").open("ab") as log:
+            status = subprocess.run(
+                [sys.executable, "-m", "pocketbert", *self.command],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"},
+            ).returncode
+        if status:
+            sys.exit(f"{self.folder.name} ended with {status}: see {log.name}")
+        print(
+            f"{self.folder.name}: {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True
+        )
+
+
+def finish(runs: Sequence[Run], *, jobs: int = 1, threads: int = 1) -> None:
+    """Finish all runs, `jobs` at a time."""
+    with ThreadPoolExecutor(jobs) as pool:
+        for _ in pool.map(lambda run: run.finish(threads), runs):
+            pass
