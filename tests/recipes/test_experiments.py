@@ -1,0 +1,128 @@
+"""The drivers of the transfer experiments on toy data: every run ends, is not run twice, and its numbers arrive."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import parity
+from pocketbert.heads import build, save
+from pocketbert.tasks.squad.reading import read_questions
+from pocketbert.text import Tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "data"
+
+
+def run(script: str, *arguments: object) -> str:
+    command = [sys.executable, str(ROOT / "benchmarks" / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def last_line(output: str) -> dict[str, Any]:
+    return json.loads(output.splitlines()[-1])
+
+
+def test_ablations(tmp_path: Path) -> None:
+    task = tmp_path / "task.all"
+    lines = [(0, "the cat sat on the mat"), (1, "i think this is lovely")] * 12
+    task.write_text("\n".join(f"{label} {text}" for label, text in lines))
+    places = ["--corpus", EXAMPLES / "corpus.txt", "--task", task, "--work", tmp_path / "work", "--dry"]
+    sizes = ["--vocab-size", 600, "--teacher-steps", 2, "--block-steps", 1, "--distillation-steps", 1]
+    rest = [
+        "--learnt",
+        16,
+        "--task-seeds",
+        1,
+        "--seeds",
+        0,
+        "--arms",
+        "progressive",
+        "--split",
+        0.2,
+        "--jobs",
+        1,
+    ]
+    measured = last_line(run("transfer.py", *places, *sizes, *rest))
+    assert list(measured["arms"]) == ["progressive"]
+    for (row,) in measured["arms"].values():
+        assert 0 <= row["masked_lm_accuracy"] <= 1
+        assert 0 <= row["task_accuracy"] <= 1
+        assert len(row["layers"]) == 6
+    assert measured["unigram"]["unigram_accuracy"] > 0
+    stamps = {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
+    assert last_line(run("transfer.py", *places, *sizes, *rest)) == measured
+    assert stamps == {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
+
+
+def test_compression(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    for name, head in (("weights", None), ("reader", "question-answering")):
+        save(parity.redraw(build("mobilebert-nano", head)), tmp_path / name)
+        Tokenizer.load().save(tmp_path / name)
+    (tmp_path / "questions").mkdir()
+    shutil.copy(EXAMPLES / "squad-train.json", tmp_path / "questions" / "train.json")
+    shutil.copy(EXAMPLES / "squad-dev.json", tmp_path / "questions" / "held-out.json")
+    places = [
+        flag for name in ("weights", "reader", "questions", "work") for flag in (f"--{name}", tmp_path / name)
+    ]
+    sizes = [
+        "--blocks",
+        1,
+        "--block-steps",
+        1,
+        "--head-steps",
+        1,
+        "--reader-steps",
+        1,
+        "--batch",
+        4,
+        "--length",
+        64,
+    ]
+    rest = [
+        "--corpus",
+        EXAMPLES / "corpus.txt",
+        "--methods",
+        "none,distilbert",
+        "--split",
+        0.2,
+        "--dry",
+    ]
+    measured = last_line(run("compress.py", *places, *sizes, *rest))
+    assert list(measured["methods"]) == ["none", "distilbert"]
+    assert {"best_f1", "HasAns_f1", "layers"} <= set(measured["methods"]["distilbert"])
+    assert measured["methods"]["none"]["layers"] is None
+    assert "masked_lm_accuracy" in measured["masked_lm_head"]
+
+
+def test_questions_for_a_small_reader(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    rows = [
+        "premise,hypothesis,label",
+        "A tired baker is carrying two warm loaves.,A baker is at work.,entailment",
+    ]
+    pairs.write_text("\n".join(rows))
+    files = [EXAMPLES / "squad-train.json", EXAMPLES / "squad-dev.json"]
+    run("teaching/questions.py", *files, "--pairs", pairs, "--output", tmp_path, "--held-out", 6)
+    train, held = (read_questions(tmp_path / name).questions for name in ("train.json", "held-out.json"))
+    assert any(question.answers for question in train)
+    assert any(not question.answers for question in train)
+    assert not {question.context for question in train} & {question.context for question in held}
+
+
+def test_a_failing_run_says_where_to_look(tmp_path: Path) -> None:
+    places = ["--corpus", tmp_path / "nothing", "--task", tmp_path, "--work", tmp_path / "work", "--dry"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "transfer.py"), *map(str, places)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "words.log" in done.stderr
+    assert "nothing" in (tmp_path / "work" / "words.log").read_text()
