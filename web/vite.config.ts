@@ -1,6 +1,6 @@
 /**
  * Three builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file for a
- * script tag. `--mode parity`: a program for Node that the Python tests talk to.
+ * script tag. `--mode programs`: programs for Node that the Python tests talk to.
  */
 
 import { defineConfig, type UserConfig } from "vite";
@@ -24,7 +24,7 @@ const builds: Record<string, () => UserConfig> = {
       rollupOptions: {
         input: { pocketbert: "src/index.ts", "qna.module": "src/qna/index.ts" },
         preserveEntrySignatures: "strict",
-        output: { format: "es", ...names },
+        output: { format: "es", ...names, chunkFileNames: "shared.js" },
       },
     },
   }),
@@ -36,14 +36,18 @@ const builds: Record<string, () => UserConfig> = {
       rollupOptions: { input: { qna: "src/qna/script.ts" }, output: { format: "iife", ...names } },
     },
   }),
-  parity: () => ({
+  programs: () => ({
     ...common,
     build: {
       target: "node20",
       outDir: "build",
       ssr: true,
       minify: false,
-      rollupOptions: { input: { parity: "tests/parity/parity.ts" }, output: { format: "es", ...names } },
+      rollupOptions: {
+        input: { parity: "tests/parity.ts", chromium: "tests/chromium/chromium.ts" },
+        external: [/^\/dist\//], // what a page imports
+        output: { format: "es", ...names },
+      },
     },
   }),
 };

@@ -1,0 +1,210 @@
+/** The page's side: `open` starts a worker and gives a `Reader` that talks to it. */
+
+import { InputError, PocketbertError, revived, shown } from "../errors";
+import type { Result } from "./answer";
+import { type Options, choicesOf } from "./options";
+import type { Device, LoadProgress, Loaded, Reply, Request, Task } from "./protocol";
+
+export interface LoadOptions {
+  /** The address of a model folder; by default the folder `model` beside the script. */
+  model?: string | URL;
+  progress?: (progress: LoadProgress) => void;
+  /** Stops the loading; the promise is rejected with the signal's reason. */
+  signal?: AbortSignal;
+  /** How many threads to try. More than 1 are used if the page is cross-origin isolated and they prove faster. */
+  threads?: number;
+  /** "auto" takes WebGPU for a model in floating point, if it is there and reads the same. */
+  device?: "auto" | "wasm";
+  /** Where worker.js lies; by default beside the script. A bundler may have moved it. */
+  worker?: string | URL;
+}
+
+/** Where things are if nobody says otherwise. */
+export interface Places {
+  worker: string;
+  model: string;
+}
+
+/** A loaded model that answers questions; all its work is done in a worker. */
+export class Reader {
+  /** What computes. */
+  readonly device: Device;
+  readonly threads: number;
+  /** Whether the scores were calibrated for this model; if not, they are its bare softmax. */
+  readonly calibrated: boolean;
+  /** The longest window that the model can read, in tokens; null if its files do not say. */
+  readonly positions: number | null;
+
+  constructor(
+    private readonly connection: Connection,
+    loaded: Loaded,
+    threads: number,
+  ) {
+    this.device = loaded.device;
+    this.calibrated = loaded.calibrated;
+    this.positions = loaded.positions;
+    this.threads = threads;
+  }
+
+  /** Answer a question from a passage, which may be of any length. */
+  async answer(question: string, passage: string, options: Options = {}): Promise<Result> {
+    return this.among(question, [passage], options);
+  }
+
+  /** Answer a question from several passages that are read as if they were one document. */
+  async among(question: string, passages: readonly string[], options: Options = {}): Promise<Result> {
+    if (typeof question !== "string") throw new InputError(`the question is ${shown(question)}; it must be a string`);
+    if (!Array.isArray(passages)) throw new InputError(`the passages are ${shown(passages)}; give a list of strings`);
+    for (const passage of passages)
+      if (typeof passage !== "string") throw new InputError(`the passage is ${shown(passage)}; it must be a string`);
+    const task: Task = { type: "answer", question, passages: [...passages], choices: choicesOf(options) };
+    return (await this.connection.ask(task, options.signal, options.progress as Listener)) as Result;
+  }
+
+  /** End the worker and give all memory back; what is still being read is rejected. */
+  dispose(): void {
+    this.connection.close();
+  }
+}
+
+/** Load a model. */
+export async function open(options: LoadOptions, places: Places): Promise<Reader> {
+  const { threads = 1, device = "auto", signal, progress } = options;
+  if (!Number.isInteger(threads) || threads < 1)
+    throw new InputError(`threads is ${shown(threads)}; it must be a whole number from 1 up`);
+  if (device !== "auto" && device !== "wasm")
+    throw new InputError(`device is ${shown(device)}; allowed are "auto", "wasm"`);
+  const worker = address(options.worker ?? places.worker, "worker");
+  const model = address(options.model ?? places.model, "model");
+  if (!model.pathname.endsWith("/")) model.pathname += "/";
+  const start = (count: number, listener?: Listener) =>
+    started(worker, { type: "load", model: model.href, threads: count, device }, signal, listener);
+  const single = await start(1, progress as Listener);
+  if (threads === 1 || !globalThis.crossOriginIsolated || single.device !== "wasm") return single;
+  return faster(single, () => start(threads), signal);
+}
+
+async function started(worker: URL, task: Task & { type: "load" }, signal?: AbortSignal, listener?: Listener): Promise<Reader> {
+  signal?.throwIfAborted();
+  const connection = new Connection(worker);
+  try {
+    return new Reader(connection, (await connection.ask(task, signal, listener)) as Loaded, task.threads);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Which of two readers takes less time for a window; the other is disposed of. */
+async function faster(single: Reader, start: () => Promise<Reader>, signal?: AbortSignal): Promise<Reader> {
+  let many: Reader | undefined;
+  try {
+    many = await start();
+    // One after the other: side by side they would fight over the processor.
+    const times = [await measured(single, signal), await measured(many, signal)] as const;
+    const [winner, loser] = times[1] < times[0] ? [many, single] : [single, many];
+    loser.dispose();
+    return winner;
+  } catch (error) {
+    many?.dispose();
+    if (!signal?.aborted) return single; // one thread works, whatever is wrong with several
+    single.dispose();
+    throw error;
+  }
+}
+
+async function measured(reader: Reader, signal?: AbortSignal): Promise<number> {
+  return (await reader["connection"].ask({ type: "measure" }, signal)) as number;
+}
+
+type Listener = ((...values: unknown[]) => void) | undefined;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(reason: unknown): void;
+  listener: Listener;
+}
+
+/** A worker and the questions that it has not answered yet. */
+class Connection {
+  private readonly worker: Worker;
+  private readonly waiting = new Map<number, Waiting>();
+  private last = 0;
+  private closed = false;
+
+  constructor(url: URL) {
+    this.worker = spawned(url);
+    this.worker.onmessage = ({ data }: MessageEvent<Reply>) => this.hear(data);
+    this.worker.onerror = (event) => {
+      event.preventDefault();
+      this.end(new PocketbertError(`the worker ${url.href} failed: ${event.message ?? "it cannot be loaded"}`));
+    };
+  }
+
+  ask(task: Task, signal?: AbortSignal, listener?: Listener): Promise<unknown> {
+    if (this.closed) return Promise.reject(new InputError("the reader was disposed of; load it again"));
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const id = ++this.last;
+    return new Promise((resolve, reject) => {
+      const cancel = () => {
+        this.waiting.delete(id);
+        this.send({ id, type: "cancel" });
+        reject(signal!.reason);
+      };
+      const settled = (settle: (value: unknown) => void) => (value: unknown) => {
+        signal?.removeEventListener("abort", cancel);
+        settle(value);
+      };
+      signal?.addEventListener("abort", cancel, { once: true });
+      this.waiting.set(id, { resolve: settled(resolve), reject: settled(reject), listener });
+      this.send({ id, ...task });
+    });
+  }
+
+  close(): void {
+    this.end(new PocketbertError("the reader was disposed of while it was reading"));
+  }
+
+  private send(request: Request): void {
+    this.worker.postMessage(request);
+  }
+
+  private hear(reply: Reply): void {
+    const asked = this.waiting.get(reply.id);
+    if (!asked) return; // cancelled meanwhile
+    if (reply.type === "progress") {
+      asked.listener?.(...reply.values);
+      return;
+    }
+    this.waiting.delete(reply.id);
+    if (reply.type === "done") asked.resolve(reply.value);
+    else asked.reject(revived(reply.name, reply.message));
+  }
+
+  private end(reason: Error): void {
+    this.closed = true;
+    this.worker.terminate();
+    for (const { reject } of this.waiting.values()) reject(reason);
+    this.waiting.clear();
+  }
+}
+
+/** A worker of this origin, wherever its file is from: pages that load the package from another host have one too. */
+function spawned(url: URL): Worker {
+  if (url.origin === globalThis.location.origin) return new Worker(url, { type: "module" });
+  const door = URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)};`], { type: "text/javascript" }));
+  try {
+    return new Worker(door, { type: "module" });
+  } finally {
+    // The worker has the blob by then: a revoked address only stops later visitors.
+    setTimeout(() => URL.revokeObjectURL(door), 60_000);
+  }
+}
+
+function address(given: string | URL, what: string): URL {
+  try {
+    return new URL(given, globalThis.document?.baseURI ?? globalThis.location.href);
+  } catch {
+    throw new InputError(`the ${what} is ${shown(given)}; it must be an address`);
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Runs one scenario in a real Chromium and prints what came of it, for the Python tests: `node build/chromium.js NAME`.
+ *
+ * The standard input is JSON: {"dist": …, "model": …, "chromium": …, and what the scenario asks for}.
+ */
+
+import { text } from "node:stream/consumers";
+import { type Page, chromium } from "playwright-core";
+import { scenarios } from "./scenarios";
+import { serve } from "./server";
+
+const job = JSON.parse(await text(process.stdin));
+const elsewhere = await serve(job);
+const site = await serve(
+  job,
+  {
+    plain: "",
+    isolated: "",
+    script: '<script src="/dist/qna.js"></script>',
+    foreign: `<script src="${elsewhere.home}dist/qna.js"></script>`,
+  },
+  elsewhere.home,
+);
+const browser = await chromium.launch({
+  executablePath: job.chromium,
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+try {
+  const context = await browser.newContext();
+  const requests: string[] = [];
+  const violations: string[] = [];
+  context.on("request", (request) => requests.push(request.url()));
+  await context.exposeFunction("reportViolation", (text: string) => violations.push(text));
+  await context.addInitScript(() => {
+    const report = (globalThis as unknown as { reportViolation(text: string): void }).reportViolation;
+    document.addEventListener("securitypolicyviolation", (event) => report(`${event.violatedDirective} ${event.blockedURI}`));
+  });
+  const visit = async (name: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.goto(`${site.home}${name}`);
+    return page;
+  };
+  const outcome = await scenarios[process.argv[2]!]!({ visit, job });
+  const homes = [site.home, elsewhere.home, `blob:${site.home}`];
+  const offOrigin = requests.filter((url) => !homes.some((home) => url.startsWith(home)));
+  process.stdout.write(JSON.stringify({ outcome, offOrigin, violations, requests }));
+} finally {
+  await browser.close();
+  site.close();
+  elsewhere.close();
+}
