@@ -24,7 +24,7 @@ SETTINGS = ("package.json", "package-lock.json", "vite.config.ts", "tsconfig.jso
 def node(*command: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a program of the installed package; if it fails, so does the test, with all that it said."""
     done = subprocess.run(
-        [tool(command[0]), *command[1:]], cwd=WEB, text=True, capture_output=True, **options
+        [tool(command[0]), *command[1:]], cwd=WEB, encoding="utf-8", capture_output=True, **options
     )
     assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
     return done
@@ -66,7 +66,7 @@ def asked(folder: Path, requests: Iterable[dict[str, Any]]) -> list[Any]:
     """What JavaScript answers to some requests, with the tokenizer of a folder."""
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     done = node("node", str(built() / "build" / "parity.js"), str(folder), input=lines)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.split("\n")[:-1]]
 
 
 def in_chromium(scenario: str, model: Path, **job: Any) -> Any:

@@ -49,7 +49,9 @@ async function findAnswers(reader: Reader, question: string, context: string): P
       `findAnswers got ${shown(question)} and ${shown(context)}; give a question and a passage, both as strings`,
     );
   if (!question.trim() || !context.trim()) return [];
-  const { answers, questionCut } = await reader.answer(question, context, { topK: ANSWERS, longQuestion: "cut" });
+  // Every window: whoever asks for the five best expects them from the whole passage.
+  const choices = { topK: ANSWERS, read: "all", longQuestion: "cut" } as const;
+  const { answers, questionCut } = await reader.answer(question, context, choices);
   if (questionCut) console.warn(`the last ${questionCut} tokens of the question were left out: no more fit into the model`);
   return answers.map(({ text, start, end, logit }) => ({ text, startIndex: start, endIndex: end, score: logit }));
 }

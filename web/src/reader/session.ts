@@ -5,6 +5,7 @@
  * too little itself.
  */
 
+import engine from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import * as wasm from "onnxruntime-web/wasm";
 import { CheckpointError } from "../errors";
 import type { Window } from "../text/windows";
@@ -32,6 +33,8 @@ export class Session {
     options: { precision: Precision; threads: number; device: "auto" | "wasm"; pad: number; test: Window },
   ): Promise<Session> {
     wasm.env.wasm.numThreads = options.threads;
+    // Left to itself, the library looks for further files if the worker is from another host than the page.
+    wasm.env.wasm.wasmPaths = { wasm: engine };
     const session = await create(wasm, model, "wasm");
     for (const [kind, names] of [
       ["input", ["input_ids", "attention_mask", "token_type_ids"]],

@@ -11,16 +11,12 @@ import { serve } from "./server";
 
 const job = JSON.parse(await text(process.stdin));
 const elsewhere = await serve(job);
-const site = await serve(
-  job,
-  {
-    plain: "",
-    isolated: "",
-    script: '<script src="/dist/qna.js"></script>',
-    foreign: `<script src="${elsewhere.home}dist/qna.js"></script>`,
-  },
-  elsewhere.home,
-);
+const site = await serve(job, {
+  plain: { head: "" },
+  isolated: { head: "" },
+  script: { head: '<script src="/dist/qna.js"></script>' },
+  foreign: { head: `<script src="${elsewhere.home}dist/qna.js"></script>`, trusts: elsewhere.home },
+});
 const browser = await chromium.launch({
   executablePath: job.chromium,
   headless: true,

@@ -135,7 +135,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
         const model = await qna.load();
         const found = [];
         for (const { question, passages } of cases) found.push(await model.findAnswers(question, passages[0]!));
-        const again = await qna.load({ modelUrl: `${location.origin}/dist/model/` });
+        const again = await qna.load({ modelUrl: new URL("model", document.scripts[0]!.src).href });
         const same = await again.findAnswers(cases[0]!.question, cases[0]!.passages[0]!);
         const refused = await model.findAnswers("Who?", null as never).catch((error: Error) => error.name);
         return { found, same, refused, version: qna.version };

@@ -23,14 +23,25 @@ const TYPES: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-const POLICY = (scripts: string) =>
-  `default-src 'none'; script-src ${scripts} 'wasm-unsafe-eval'; connect-src ${scripts}; worker-src 'self' blob:; ` +
-  "style-src 'self'";
+export interface Page {
+  head: string;
+  /** Another host whose scripts the page trusts. */
+  trusts?: string;
+}
 
-/** Serve /dist, /dist/model, /tampered (the model with a byte changed) and the empty pages that `head` describes. */
-export async function serve(folders: Folders, heads: Record<string, string> = {}, others = ""): Promise<Site> {
+/** The strictest policy that works; a worker from another host comes in through a blob. */
+function policy(trusts: string | undefined): string {
+  const from = trusts ? `'self' ${trusts}` : "'self'";
+  return (
+    `default-src 'none'; script-src ${from} 'wasm-unsafe-eval'; connect-src ${from}; style-src 'self'; ` +
+    `worker-src ${trusts ? `blob: ${trusts}` : "'self'"}`
+  );
+}
+
+/** Serve /dist, /dist/model, /tampered (the model with a byte changed) and some empty pages. */
+export async function serve(folders: Folders, pages: Record<string, Page> = {}): Promise<Site> {
   const server: Server = createServer((request, response) => {
-    respond(request, response, folders, heads, others).catch(() => response.writeHead(404).end());
+    respond(request, response, folders, pages).catch(() => response.writeHead(404).end());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -41,22 +52,23 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { dist, model }: Folders,
-  heads: Record<string, string>,
-  others: string,
+  pages: Record<string, Page>,
 ): Promise<void> {
   const path = normalize(decodeURIComponent(new URL(request.url!, "http://localhost").pathname));
   const [, first, ...rest] = path.split("/");
   const headers: Record<string, string> = { "access-control-allow-origin": "*" };
-  if (first === "isolated" || request.headers.referer?.includes("/isolated") || first === "dist")
+  // Workers of an isolated page must say so too; elsewhere it does no harm.
+  if (first === "isolated" || first === "dist")
     Object.assign(headers, {
       "cross-origin-opener-policy": "same-origin",
       "cross-origin-embedder-policy": "require-corp",
       "cross-origin-resource-policy": "cross-origin",
     });
-  if (first! in heads) {
-    headers["content-security-policy"] = POLICY(`'self' ${others}`);
-    const page = `<!doctype html><html lang="en"><head><title>${first}</title>${heads[first!]}</head><body></body></html>`;
-    response.writeHead(200, { ...headers, "content-type": TYPES[".html"]! }).end(page);
+  const page = pages[first!];
+  if (page) {
+    headers["content-security-policy"] = policy(page.trusts);
+    const html = `<!doctype html><html lang="en"><head><title>${first}</title>${page.head}</head><body></body></html>`;
+    response.writeHead(200, { ...headers, "content-type": TYPES[".html"]! }).end(html);
     return;
   }
   const inModel = first === "tampered" || rest[0] === "model";
