@@ -1,6 +1,6 @@
 /**
- * Three builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file for a
- * script tag. `--mode programs`: programs for Node that the Python tests talk to.
+ * Three builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
+ * for a script tag. `--mode programs`: programs for Node that the Python tests talk to.
  */
 
 import { defineConfig, type UserConfig } from "vite";
@@ -52,4 +52,6 @@ const builds: Record<string, () => UserConfig> = {
   }),
 };
 
-export default defineConfig(({ mode }) => ({ ...(builds[mode] ?? (() => common))(), test: { include: ["tests/**/*.test.ts"] } }) as UserConfig);
+export default defineConfig(
+  ({ mode }) => ({ ...(builds[mode] ?? (() => common))(), test: { include: ["tests/**/*.test.ts"] } }) as UserConfig,
+);

@@ -1,6 +1,6 @@
 /**
- * Ask a text a question in the browser, and get the exact words, where they stand and how sure the reader is; or an honest
- * "not on this page". Nothing leaves the page.
+ * Ask a text a question in the browser, and get the exact words, where they stand and how sure the reader is; or an
+ * honest "not on this page". Nothing leaves the page.
  */
 
 import { here } from "./reader/here";

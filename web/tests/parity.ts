@@ -1,7 +1,8 @@
 /**
  * Answers one JSON request a line, for the tests that compare this package with Python.
  *
- * node build/parity.js FOLDER, where FOLDER has a vocab.txt or a tokenizer.json, and may have a tokenizer_config.json.
+ * node build/parity.js FOLDER, where FOLDER has a vocab.txt or a tokenizer.json, and may have a
+ * tokenizer_config.json.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -20,7 +21,15 @@ const whole = json("tokenizer.json");
 const config = json("tokenizer_config.json") ?? {};
 const tokenizer = whole ? fromTokenizerJson(whole, config) : fromVocabTxt(read("vocab.txt"), config);
 
-const neutral = { window: 384, overlap: 128, max_answer_length: 30, temperature: 1, slope: 1, bias: 0, threshold: 0.5 };
+const neutral = {
+  window: 384,
+  overlap: 128,
+  max_answer_length: 30,
+  temperature: 1,
+  slope: 1,
+  bias: 0,
+  threshold: 0.5,
+};
 const reader = (calibration: object) =>
   new QuestionAnswerer({ tokenizer, calibration: readCalibration({ ...neutral, ...calibration }), positions: null });
 const pieces = reader({}).tokenizer;

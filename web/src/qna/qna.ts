@@ -1,8 +1,9 @@
 /**
- * The calls of tfjs-models/qna, answered by our reader: a page that used that package only changes where it loads it from.
+ * The calls of tfjs-models/qna, answered by our reader: a page that used that package only changes where it loads
+ * it from.
  *
- * What differs on purpose: the first and the last word can be answers, `endIndex` is always exclusive, nothing is listed
- * twice, and neither a long question nor a short passage is an error.
+ * What differs on purpose: the first and the last word can be answers, `endIndex` is always exclusive, nothing is
+ * listed twice, and neither a long question nor a short passage is an error.
  */
 
 import { InputError, shown } from "../errors";
@@ -35,7 +36,9 @@ const ANSWERS = 5;
 
 export async function loadModel(config: ModelConfig | undefined, places: Places): Promise<QuestionAndAnswer> {
   if (config !== undefined && typeof config?.modelUrl !== "string")
-    throw new InputError(`the configuration is ${shown(config)}; give {modelUrl: "the address of a model folder"}, or nothing`);
+    throw new InputError(
+      `the configuration is ${shown(config)}; give {modelUrl: "the address of a model folder"}, or nothing`,
+    );
   const reader = await open(config ? { model: config.modelUrl } : {}, places);
   return {
     findAnswers: (question, context) => findAnswers(reader, question, context),
@@ -52,6 +55,7 @@ async function findAnswers(reader: Reader, question: string, context: string): P
   // Every window: whoever asks for the five best expects them from the whole passage.
   const choices = { topK: ANSWERS, read: "all", longQuestion: "cut" } as const;
   const { answers, questionCut } = await reader.answer(question, context, choices);
-  if (questionCut) console.warn(`the last ${questionCut} tokens of the question were left out: no more fit into the model`);
+  if (questionCut)
+    console.warn(`the last ${questionCut} tokens of the question were left out: no more fit into the model`);
   return answers.map(({ text, start, end, logit }) => ({ text, startIndex: start, endIndex: end, score: logit }));
 }

@@ -52,8 +52,8 @@ export interface WindowReport {
 /**
  * The answers to one question, the likeliest first; none if there is none.
  *
- * `text`, `start`, `end` and `score` are those of the first answer. Without one they are "", 0, 0 and the probability that
- * there is none. "Not on this page" is only said if `read.complete`.
+ * `text`, `start`, `end` and `score` are those of the first answer. Without one they are "", 0, 0 and the
+ * probability that there is none. "Not on this page" is only said if `read.complete`.
  */
 export interface Result {
   question: string;

@@ -42,7 +42,10 @@ export class Document {
   }
 }
 
-/** Where one window is: its tokens in its document, and whether another window overlaps it on the left and the right. */
+/**
+ * Where one window is: its tokens in its document, and whether another window overlaps it on the left and the
+ * right.
+ */
 export interface Stretch {
   document: number;
   first: number;
@@ -65,7 +68,9 @@ export class Plan {
     overlap: number | null,
   ) {
     [this.room, this.step] = roomAndStep(questionIds.length, maxLength, overlap);
-    this.stretches = documents.flatMap((document, number) => stretches(number, document.length, this.room, this.step));
+    this.stretches = documents.flatMap((document, number) =>
+      stretches(number, document.length, this.room, this.step),
+    );
   }
 
   get length(): number {

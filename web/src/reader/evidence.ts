@@ -1,9 +1,10 @@
 /**
  * What the windows say that were read so far: their mass, and the spans that could be answers.
  *
- * Of each window the 50 best spans are kept, and the best that share no token: the 50 may all be variants of one answer. A
- * text's probability is the sum over its spans among the 50 of each window; a text that has none there has that of its best
- * span. So a score depends neither on how many answers are asked for nor on the order of reading.
+ * Of each window the 50 best spans are kept, and the best that share no token: the 50 may all be variants of one
+ * answer. A text's probability is the sum over its spans among the 50 of each window; a text that has none there
+ * has that of its best span. So a score depends neither on how many answers are asked for nor on the order of
+ * reading.
  */
 
 import { type Calibration, KEPT_SPANS, answerable } from "../text/calibration";
@@ -113,7 +114,10 @@ export class Evidence {
     return (
       [...groups.values()]
         // Rounding may put the only span of a document a hair above its own total.
-        .map(({ weights, best }) => ({ ...best, probability: answerable * Math.min(1, Math.exp(logSum(weights) - total)) }))
+        .map(({ weights, best }) => ({
+          ...best,
+          probability: answerable * Math.min(1, Math.exp(logSum(weights) - total)),
+        }))
         .sort((a, b) => b.probability - a.probability)
     );
   }

@@ -40,11 +40,14 @@ export async function fetchReader(folder: URL, progress: Progress = () => {}): P
   const precision = (Object.keys(MODELS) as Precision[]).find((kind) => listed(MODELS[kind]));
   if (!precision)
     throw new CheckpointError(
-      `${folder.href} has no ${Object.values(MODELS).join(" and no ")}; its manifest lists ${Object.keys(hashes).join(", ")}`,
+      `${folder.href} has no ${Object.values(MODELS).join(" and no ")}; ` +
+        `its manifest lists ${Object.keys(hashes).join(", ")}`,
     );
   const words = ["tokenizer.json", "vocab.txt"].find(listed);
   if (!words)
-    throw new TokenizerError(`${folder.href} has neither a tokenizer.json nor a vocab.txt in its manifest; ${ADVICE}`);
+    throw new TokenizerError(
+      `${folder.href} has neither a tokenizer.json nor a vocab.txt in its manifest; ${ADVICE}`,
+    );
   const optional = ["config.json", "qa_config.json", "tokenizer_config.json"].filter(listed);
   const names = [MODELS[precision], words, ...optional];
   const count = counter(names, sizes, progress);
@@ -67,7 +70,9 @@ export async function fetchReader(folder: URL, progress: Progress = () => {}): P
   };
 }
 
-async function fetchManifest(folder: URL): Promise<{ hashes: Record<string, string>; sizes: Record<string, number> }> {
+async function fetchManifest(
+  folder: URL,
+): Promise<{ hashes: Record<string, string>; sizes: Record<string, number> }> {
   const url = new URL("manifest.json", folder);
   const data = parsed(url, await download(url)) as { sha256?: unknown; bytes?: unknown };
   const hashes = data?.sha256;
@@ -102,7 +107,7 @@ async function download(url: URL, progress: Progress = () => {}): Promise<Bytes>
   let bytes = new Uint8Array(plain ? Number(response.headers.get("content-length")) || 0 : 0);
   const total = bytes.length;
   let loaded = 0;
-  for (const reader = response.body.getReader(); ; ) {
+  for (const reader = response.body.getReader(); ;) {
     const { done, value } = await reader.read();
     if (done) return loaded === bytes.length ? bytes : bytes.slice(0, loaded);
     if (loaded + value.length > bytes.length) {
@@ -167,4 +172,5 @@ function fitted(calibration: Calibration, calibrated: boolean, positions: number
   return { ...calibration, window: positions, overlap: Math.min(calibration.overlap, Math.floor(positions / 3)) };
 }
 
-const ADVICE = "give the address of a model folder with a manifest.json, as `pocketbert bundle` makes it, or make it again";
+const ADVICE =
+  "give the address of a model folder with a manifest.json, as `pocketbert bundle` makes it, or make it again";

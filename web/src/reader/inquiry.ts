@@ -122,7 +122,17 @@ export class Inquiry {
     const passage = this.documentOf(window).text;
     const [first, last] = sentenceAround(passage, start, end);
     const sentence = { text: passage.slice(first, last), start: first, end: last };
-    return { text, start, end, score: probability, logit, noAnswer, sentence, read, document: this.plan.stretches[window]!.document };
+    return {
+      text,
+      start,
+      end,
+      score: probability,
+      logit,
+      noAnswer,
+      sentence,
+      read,
+      document: this.plan.stretches[window]!.document,
+    };
   }
 
   private reports(noAnswer: number): WindowReport[] {

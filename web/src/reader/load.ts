@@ -1,9 +1,10 @@
 /** The page's side: `open` starts a worker and gives a `Reader` that talks to it. */
 
-import { InputError, PocketbertError, revived, shown } from "../errors";
+import { InputError, shown } from "../errors";
 import type { Result } from "./answer";
+import { Connection, type Listener } from "./connection";
 import { type Options, choicesOf } from "./options";
-import type { Device, LoadProgress, Loaded, Reply, Request, Task } from "./protocol";
+import type { Device, LoadProgress, Loaded, Task } from "./protocol";
 
 export interface LoadOptions {
   /** The address of a model folder; by default the folder `model` beside the script. */
@@ -80,15 +81,26 @@ export async function open(options: LoadOptions, places: Places): Promise<Reader
   const start = (count: number, listener?: Listener) =>
     started(worker, { type: "load", model: model.href, threads: count, device }, signal, listener);
   const single = await start(1, progress as Listener);
-  if (threads === 1 || !globalThis.crossOriginIsolated || single.device !== "wasm") return single;
-  return faster(single, () => start(threads), signal);
+  if (threads === 1 || !globalThis.crossOriginIsolated || single.reader.device !== "wasm") return single.reader;
+  return (await faster(single, () => start(threads), signal)).reader;
 }
 
-async function started(worker: URL, task: Task & { type: "load" }, signal?: AbortSignal, listener?: Listener): Promise<Reader> {
+interface Started {
+  reader: Reader;
+  connection: Connection;
+}
+
+async function started(
+  worker: URL,
+  task: Task & { type: "load" },
+  signal?: AbortSignal,
+  listener?: Listener,
+): Promise<Started> {
   signal?.throwIfAborted();
   const connection = new Connection(worker);
   try {
-    return new Reader(connection, (await connection.ask(task, signal, listener)) as Loaded, task.threads);
+    const loaded = (await connection.ask(task, signal, listener)) as Loaded;
+    return { reader: new Reader(connection, loaded, task.threads), connection };
   } catch (error) {
     connection.close();
     throw error;
@@ -96,108 +108,21 @@ async function started(worker: URL, task: Task & { type: "load" }, signal?: Abor
 }
 
 /** Which of two readers takes less time for a window; the other is disposed of. */
-async function faster(single: Reader, start: () => Promise<Reader>, signal?: AbortSignal): Promise<Reader> {
-  let many: Reader | undefined;
+async function faster(single: Started, start: () => Promise<Started>, signal?: AbortSignal): Promise<Started> {
+  const time = async ({ connection }: Started) => (await connection.ask({ type: "measure" }, signal)) as number;
+  let many: Started | undefined;
   try {
     many = await start();
     // One after the other: side by side they would fight over the processor.
-    const times = [await measured(single, signal), await measured(many, signal)] as const;
+    const times = [await time(single), await time(many)] as const;
     const [winner, loser] = times[1] < times[0] ? [many, single] : [single, many];
-    loser.dispose();
+    loser.connection.close();
     return winner;
   } catch (error) {
-    many?.dispose();
+    many?.connection.close();
     if (!signal?.aborted) return single; // one thread works, whatever is wrong with several
-    single.dispose();
+    single.connection.close();
     throw error;
-  }
-}
-
-async function measured(reader: Reader, signal?: AbortSignal): Promise<number> {
-  return (await reader["connection"].ask({ type: "measure" }, signal)) as number;
-}
-
-type Listener = ((...values: unknown[]) => void) | undefined;
-
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(reason: unknown): void;
-  listener: Listener;
-}
-
-/** A worker and the questions that it has not answered yet. */
-class Connection {
-  private readonly worker: Worker;
-  private readonly waiting = new Map<number, Waiting>();
-  private last = 0;
-  private closed = false;
-
-  constructor(url: URL) {
-    this.worker = spawned(url);
-    this.worker.onmessage = ({ data }: MessageEvent<Reply>) => this.hear(data);
-    this.worker.onerror = (event) => {
-      event.preventDefault();
-      this.end(new PocketbertError(`the worker ${url.href} failed: ${event.message ?? "it cannot be loaded"}`));
-    };
-  }
-
-  ask(task: Task, signal?: AbortSignal, listener?: Listener): Promise<unknown> {
-    if (this.closed) return Promise.reject(new InputError("the reader was disposed of; load it again"));
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    const id = ++this.last;
-    return new Promise((resolve, reject) => {
-      const cancel = () => {
-        this.waiting.delete(id);
-        this.send({ id, type: "cancel" });
-        reject(signal!.reason);
-      };
-      const settled = (settle: (value: unknown) => void) => (value: unknown) => {
-        signal?.removeEventListener("abort", cancel);
-        settle(value);
-      };
-      signal?.addEventListener("abort", cancel, { once: true });
-      this.waiting.set(id, { resolve: settled(resolve), reject: settled(reject), listener });
-      this.send({ id, ...task });
-    });
-  }
-
-  close(): void {
-    this.end(new PocketbertError("the reader was disposed of while it was reading"));
-  }
-
-  private send(request: Request): void {
-    this.worker.postMessage(request);
-  }
-
-  private hear(reply: Reply): void {
-    const asked = this.waiting.get(reply.id);
-    if (!asked) return; // cancelled meanwhile
-    if (reply.type === "progress") {
-      asked.listener?.(...reply.values);
-      return;
-    }
-    this.waiting.delete(reply.id);
-    if (reply.type === "done") asked.resolve(reply.value);
-    else asked.reject(revived(reply.name, reply.message));
-  }
-
-  private end(reason: Error): void {
-    this.closed = true;
-    this.worker.terminate();
-    for (const { reject } of this.waiting.values()) reject(reason);
-    this.waiting.clear();
-  }
-}
-
-/** A worker of this origin, wherever its file is from: pages that load the package from another host have one too. */
-function spawned(url: URL): Worker {
-  if (url.origin === globalThis.location.origin) return new Worker(url, { type: "module" });
-  const door = URL.createObjectURL(new Blob([`import ${JSON.stringify(url.href)};`], { type: "text/javascript" }));
-  try {
-    return new Worker(door, { type: "module" });
-  } finally {
-    // The worker has the blob by then: a revoked address only stops later visitors.
-    setTimeout(() => URL.revokeObjectURL(door), 60_000);
   }
 }
 

@@ -7,8 +7,8 @@ export interface Choices {
   /** How many answers at most. */
   topK: number;
   /**
-   * "fast" reads the windows that promise an answer first, and stops once the others are unlikely to hold a better one;
-   * "all" reads every window. Before "not on this page" is said, both have read all.
+   * "fast" reads the windows that promise an answer first, and stops once the others are unlikely to hold a better
+   * one; "all" reads every window. Before "not on this page" is said, both have read all.
    */
   read: "fast" | "all";
   /** Seconds after which no further batch of windows is begun; one is always read. */
@@ -27,7 +27,10 @@ export interface Choices {
   miss: number;
   /** For "fast": how many windows are read in any case. */
   least: number;
-  /** What happens to a question that leaves no room for the passage: an error, or its end is cut and the result says so. */
+  /**
+   * What happens to a question that leaves no room for the passage: an error, or its end is cut and the result
+   * says so.
+   */
   longQuestion: "refuse" | "cut";
 }
 
@@ -60,18 +63,20 @@ const RANGES = { deadline: Infinity, threshold: 1, miss: 1 } as const;
 const WORDS = { read: ["fast", "all"], longQuestion: ["refuse", "cut"] } as const;
 const FLAGS = ["alignToWords", "overlapping"] as const;
 
-/** The choices in some options, with the defaults for the others; one that does not exist is an error that lists those that do. */
+/**
+ * The choices in some options, with the defaults for the others; one that does not exist is an error that lists
+ * those that do.
+ */
 export function choicesOf(options: Options): Choices {
   const { progress, signal, ...given } = options;
   if (progress !== undefined && typeof progress !== "function")
     throw new InputError(`progress is ${shown(progress)}; it must be a function of two numbers`);
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw new InputError(`signal is ${shown(signal)}; it must be an AbortSignal`);
+  const allowed = [...Object.keys(DEFAULTS), "progress", "signal"];
   const unknown = Object.keys(given).filter((name) => !(name in DEFAULTS));
   if (unknown.length)
-    throw new InputError(
-      `there is no option ${unknown.join(", ")}; the options are ${[...Object.keys(DEFAULTS), "progress", "signal"].join(", ")}`,
-    );
+    throw new InputError(`there is no option ${unknown.join(", ")}; the options are ${allowed.join(", ")}`);
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const choices: Choices = { ...DEFAULTS, ...set };
   check(choices);

@@ -1,9 +1,9 @@
 /**
  * Which windows to read first, and when to stop: what the question's own words say before any window is read.
  *
- * Each window gets a BM25 score: the question's words, their five-letter beginnings and its pairs of neighbouring words are
- * looked for, and what is rare among the windows counts more. A soft maximum over the scores is the chance that the answer
- * is in each window, the *promise*.
+ * Each window gets a BM25 score: the question's words, their five-letter beginnings and its pairs of neighbouring
+ * words are looked for, and what is rare among the windows counts more. A soft maximum over the scores is the
+ * chance that the answer is in each window, the *promise*.
  */
 
 import { codePoints, isAlphanumeric, isLetter } from "../text/unicode";
@@ -36,7 +36,10 @@ export function promises(plan: Plan): Float64Array {
   return chances.map((chance) => ((1 - DOUBT) * chance) / total + DOUBT / windows);
 }
 
-/** The chance that an answer is in what was not read, from the promise of that and the probability that it is in the rest. */
+/**
+ * The chance that an answer is in what was not read, from the promise of that and the probability that it is in
+ * the rest.
+ */
 export function unreadChance(unread: number, answerable: number): number {
   if (answerable === 1 || unread <= 0) return 0;
   return unread / (unread + answerable / (1 - answerable));

@@ -11,7 +11,7 @@ import { Document, Plan } from "./documents";
 import type { ReaderFiles } from "./folder";
 import { Inquiry } from "./inquiry";
 import type { Choices, ReadingProgress } from "./options";
-import type { Output } from "./session";
+import type { Output } from "./output";
 
 const LONGEST_QUESTION = 10_000; // characters; no window has room for a question of that length
 const POOL = 128; // windows at once, out of which batches are put together
@@ -45,9 +45,14 @@ export class QuestionAnswerer {
     while (!inquiry.done) {
       const numbers = inquiry.take(POOL);
       for (const places of batches(numbers.map((number) => inquiry.plan.windowLength(number)))) {
-        const rows = places.map((place) => ({ number: numbers[place]!, window: inquiry.plan.window(numbers[place]!) }));
+        const rows = places.map((place) => ({
+          number: numbers[place]!,
+          window: inquiry.plan.window(numbers[place]!),
+        }));
         const output = await run(rows.map(({ window }) => window));
-        rows.forEach(({ number, window }, row) => inquiry.hear(number, window, output[row]!.starts, output[row]!.ends));
+        rows.forEach(({ number, window }, row) =>
+          inquiry.hear(number, window, output[row]!.starts, output[row]!.ends),
+        );
         progress?.(inquiry.windowsRead, inquiry.plan.length);
         if (performance.now() >= until) return inquiry.result();
         await pause?.();

@@ -1,8 +1,8 @@
 /**
  * One model, ready to run: by WebAssembly, or by WebGPU where that is there and gives the same.
  *
- * The WebGPU engine is a download of its own, fetched only for models in floating point: of eight-bit ones WebGPU computes
- * too little itself.
+ * The WebGPU engine is a download of its own, fetched only for models in floating point: of eight-bit ones WebGPU
+ * computes too little itself.
  */
 
 import engine from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
@@ -10,14 +10,13 @@ import * as wasm from "onnxruntime-web/wasm";
 import { CheckpointError } from "../errors";
 import type { Window } from "../text/windows";
 import type { Precision } from "./folder";
+import { type Output, agree } from "./output";
 import type { Device } from "./protocol";
-
-/** Start and end logits of each window. */
-export type Output = { starts: Float32Array; ends: Float32Array }[];
 
 type Library = Pick<typeof wasm, "InferenceSession" | "Tensor">;
 
-const TOLERANCE = 1e-2; // in logits; answers differ from about 0.1 on
+const INPUTS = ["input_ids", "attention_mask", "token_type_ids"];
+const OUTPUTS = ["start_logits", "end_logits"];
 
 export class Session {
   private constructor(
@@ -36,18 +35,7 @@ export class Session {
     // Left to itself, the library looks for further files if the worker is from another host than the page.
     wasm.env.wasm.wasmPaths = { wasm: engine };
     const session = await create(wasm, model, "wasm");
-    for (const [kind, names] of [
-      ["input", ["input_ids", "attention_mask", "token_type_ids"]],
-      ["output", ["start_logits", "end_logits"]],
-    ] as const) {
-      const given = kind === "input" ? session.inputNames : session.outputNames;
-      const fits = kind === "input" ? given.every((name) => names.includes(name as never)) : names.every((name) => given.includes(name));
-      if (!fits)
-        throw new CheckpointError(
-          `the model has the ${kind}s ${given.join(", ")}; a reader has ${names.join(", ")}: ` +
-            "take a model that was trained for question answering",
-        );
-    }
+    check(session);
     const plain = new Session(wasm, session, "wasm", options.pad);
     if (options.device === "wasm" || options.precision.startsWith("int8")) return plain;
     return (await graphics(model, options.pad, plain, options.test)) ?? plain;
@@ -73,12 +61,12 @@ export class Session {
     const feeds = this.session.inputNames.map((name) => [name, new Tensor("int64", columns[name]!, dims)] as const);
     const output = await this.session.run(Object.fromEntries(feeds));
     const [starts, ends] = await Promise.all(
-      ["start_logits", "end_logits"].map(async (name) => (await output[name]!.getData()) as Float32Array),
+      OUTPUTS.map(async (name) => (await output[name]!.getData()) as Float32Array),
     );
     if (starts!.length !== windows.length * width || ends!.length !== starts!.length)
       throw new CheckpointError(
-        `the model gave ${starts!.length} start and ${ends!.length} end logits for ${windows.length} windows of ${width} ` +
-          "tokens; a reader gives one of each per token",
+        `the model gave ${starts!.length} start and ${ends!.length} end logits for ${windows.length} windows ` +
+          `of ${width} tokens; a reader gives one of each per token`,
       );
     return windows.map((_, row) => ({
       starts: starts!.subarray(row * width, (row + 1) * width),
@@ -90,10 +78,10 @@ export class Session {
     await this.session.release();
   }
 
-  /** A session on the graphics processor, if there is a real one on which a window reads the same. */
+  /** A session on the graphics processor, if there is a real one. */
   static async onGraphics(model: Uint8Array, pad: number): Promise<Session | null> {
-    const graphics = (globalThis.navigator as { gpu?: { requestAdapter(): Promise<GraphicsAdapter | null> } }).gpu;
-    const adapter = await graphics?.requestAdapter();
+    const { gpu } = globalThis.navigator as { gpu?: { requestAdapter(): Promise<GraphicsAdapter | null> } };
+    const adapter = await gpu?.requestAdapter();
     if (!adapter || adapter.info?.isFallbackAdapter || adapter.isFallbackAdapter) return null;
     const library = await import("onnxruntime-web/webgpu");
     return new Session(library, await create(library, model, "webgpu"), "webgpu", pad);
@@ -105,24 +93,27 @@ interface GraphicsAdapter {
   info?: { isFallbackAdapter?: boolean };
 }
 
+/** The session on the graphics processor if it reads a window as the plain one does, which is closed then. */
 async function graphics(model: Uint8Array, pad: number, plain: Session, test: Window): Promise<Session | null> {
   try {
     const session = await Session.onGraphics(model, pad);
     if (!session) return null;
-    const [expected, found] = [await plain.run([test]), await session.run([test])];
-    const [winner, loser] = agree(expected, found) ? [session, plain] : [plain, session];
-    await loser.close();
-    return winner;
+    const same = agree(await plain.run([test]), await session.run([test]));
+    await (same ? plain : session).close();
+    return same ? session : null;
   } catch {
     return null; // a driver that fails is a reason to go on without it, whatever it says
   }
 }
 
-/** Whether two engines read the same. */
-export function agree(expected: Output, found: Output): boolean {
-  const close = (a: Float32Array, b: Float32Array) =>
-    a.length === b.length && a.every((value, place) => Math.abs(value - b[place]!) <= TOLERANCE);
-  return expected.every((row, place) => close(row.starts, found[place]!.starts) && close(row.ends, found[place]!.ends));
+function check({ inputNames, outputNames }: wasm.InferenceSession): void {
+  const fits =
+    inputNames.every((name) => INPUTS.includes(name)) && OUTPUTS.every((name) => outputNames.includes(name));
+  if (!fits)
+    throw new CheckpointError(
+      `the model takes ${inputNames.join(", ")} and gives ${outputNames.join(", ")}; ` +
+        `a reader takes ${INPUTS.join(", ")} and gives ${OUTPUTS.join(" and ")}: take a model that was trained for question answering`,
+    );
 }
 
 function create(library: Library, model: Uint8Array, provider: Device): Promise<wasm.InferenceSession> {

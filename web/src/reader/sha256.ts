@@ -51,13 +51,12 @@ function compress(state: Uint32Array, data: DataView, offset: number): void {
 
 /** The first 32 bits behind the point of a power of each number. */
 function fractions(numbers: readonly number[], power: number): Uint32Array {
-  return Uint32Array.from(numbers, (number) => ((number ** power) % 1) * 0x100000000);
+  return Uint32Array.from(numbers, (number) => (number ** power % 1) * 0x100000000);
 }
 
 function primes(count: number): number[] {
   const found: number[] = [];
-  for (let number = 2; found.length < count; number++)
-    if (found.every((prime) => number % prime)) found.push(number);
+  for (let number = 2; found.length < count; number++) if (found.every((prime) => number % prime)) found.push(number);
   return found;
 }
 

@@ -1,8 +1,9 @@
 /**
  * Scores that are probabilities: what `qa_config.json` holds and how it is used.
  *
- * Which span it is and whether there is one at all are two questions, each with a scale of its own that was fitted on
- * held-out documents. With Z the sum of exp(log odds / temperature) over all spans, windows weighted by their promise,
+ * Which span it is and whether there is one at all are two questions, each with a scale of its own that was fitted
+ * on held-out documents. With Z the sum of exp(log odds / temperature) over all spans, windows weighted by their
+ * promise,
  *
  *     P(answer) = sigmoid(slope · log Z - bias),   P(span) = P(answer) · exp(log odds / temperature) / Z.
  */
@@ -49,7 +50,9 @@ export function readCalibration(values: unknown): Calibration {
   const allowed = Object.keys(NAMES);
   const given = values && typeof values === "object" ? Object.keys(values) : [];
   if (given.length !== allowed.length || !allowed.every((name) => given.includes(name)))
-    throw new ConfigError(`qa_config.json has ${given.join(", ") || shown(values)}; it must have exactly ${allowed.join(", ")}`);
+    throw new ConfigError(
+      `qa_config.json has ${given.join(", ") || shown(values)}; it must have exactly ${allowed.join(", ")}`,
+    );
   const calibration = { ...NEUTRAL };
   for (const [name, ours] of Object.entries(NAMES)) {
     const value = (values as Record<string, unknown>)[name];
@@ -80,7 +83,9 @@ function check({ window, overlap, maxAnswerLength, temperature, slope, threshold
         "they must be whole numbers from 1, 0 and 1 up",
     );
   if (temperature <= 0 || slope <= 0)
-    throw new ConfigError(`qa_config.json: temperature is ${temperature} and slope is ${slope}; both must be above 0`);
+    throw new ConfigError(
+      `qa_config.json: temperature is ${temperature} and slope is ${slope}; both must be above 0`,
+    );
   if (threshold < 0 || threshold > 1)
     throw new ConfigError(`qa_config.json: threshold is ${threshold}; it must lie between 0 and 1`);
 }

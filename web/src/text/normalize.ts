@@ -1,18 +1,9 @@
 /**
- * BERT's clean-up of a text, one code point at a time: controls go, blanks become spaces, ideographs stand alone, accents and
- * capitals are dropped. Each code point that comes out knows where in the text it was, in UTF-16 units.
+ * BERT's clean-up of a text, one code point at a time: controls go, blanks become spaces, ideographs stand alone,
+ * accents and capitals are dropped. Each code point that comes out knows where in the text it was, in UTF-16 units.
  */
 
-import {
-  accent,
-  blank,
-  combiningClass,
-  decomposition,
-  ideograph,
-  libraryClass,
-  lower,
-  removed,
-} from "./unicode";
+import { accent, blank, combiningClass, decomposition, ideograph, libraryClass, lower, removed } from "./unicode";
 
 export interface Normalization {
   lowercase: boolean;
@@ -34,7 +25,7 @@ export function normalize(text: string, rules: Normalization, sink: Sink): void 
   const strip = rules.stripAccents ?? rules.lowercase;
   const marks = strip ? new Marks(letters) : null;
   const next: Taker = marks ? (code, start, end, inserted) => marks.take(code, start, end, inserted) : letters;
-  for (let place = 0; place < text.length; ) {
+  for (let place = 0; place < text.length;) {
     const start = place;
     let code = text.codePointAt(place)!;
     place += code > 0xffff ? 2 : 1;

@@ -1,4 +1,7 @@
-/** The sentence around an answer, by the runtime's rule of thumb; blanks, digits and letters are those that Python sees. */
+/**
+ * The sentence around an answer, by the runtime's rule of thumb; blanks, digits and letters are those that Python
+ * sees.
+ */
 
 import { characterSet, isAlphanumeric, isBlankText, isDecimal, isSpace } from "./unicode";
 
@@ -13,7 +16,10 @@ interface Rules {
 
 let rules: Rules | undefined;
 
-/** Where the sentence begins and ends that holds `text.slice(start, end)`; several if the stretch runs over their ends. */
+/**
+ * Where the sentence begins and ends that holds `text.slice(start, end)`; several if the stretch runs over their
+ * ends.
+ */
 export function sentenceAround(text: string, start: number, end: number): [first: number, last: number] {
   const left = back(text, start, REACH);
   const right = ahead(text, end, REACH);
@@ -70,8 +76,9 @@ function build(): Rules {
   const space = `[${characterSet(isSpace)}]`;
   const digit = `[${characterSet(isDecimal)}]`;
   const notInWord = `(?<![_${characterSet(isAlphanumeric)}])`;
-  // A sentence ends at a blank line or before a point of a list, after a full stop of a script that writes no blanks, or
-  // after . ! ? … (and closing quotes or brackets) where blanks and something other than a small letter follow.
+  // A sentence ends at a blank line or before a point of a list, after a full stop of a script that writes no
+  // blanks, or after . ! ? … (and closing quotes or brackets) where blanks and something other than a small letter
+  // follow.
   const end = [
     `\\n[ \\t\\r]*\\n${space}*`,
     `\\n${space}*(?=(?:[\\-*•–]|${digit}+[.\\)])[ \\t])`,
@@ -85,5 +92,8 @@ function build(): Rules {
     `(?:^|[\\(.]|${space})[A-Z]`,
     `(?:^|\\n)[ \\t]*${digit}{1,3}`,
   ];
-  return { end: new RegExp(end.join("|"), "gu"), abbreviation: new RegExp(`(?:${abbreviation.join("|")})\\.$`, "gu") };
+  return {
+    end: new RegExp(end.join("|"), "gu"),
+    abbreviation: new RegExp(`(?:${abbreviation.join("|")})\\.$`, "gu"),
+  };
 }

@@ -2,8 +2,8 @@
  * From a window's start and end logits to spans: the best ones, and the mass of all.
  *
  * A span starts at token i and ends with token j of the same window, i <= j < i + maxAnswerLength; its score is
- * start[i] + end[j]. The null score of a window is start[0] + end[0], the logits of its [CLS]; a span's log odds are its
- * score less that. Logits shift freely from window to window, log odds do not.
+ * start[i] + end[j]. The null score of a window is start[0] + end[0], the logits of its [CLS]; a span's log odds
+ * are its score less that. Logits shift freely from window to window, log odds do not.
  */
 
 import { InputError } from "../errors";

@@ -1,9 +1,9 @@
 /**
- * What each code point is, out of the generated table and never out of the browser's own: a text is cut in the same way
- * wherever it is read.
+ * What each code point is, out of the generated table and never out of the browser's own: a text is cut in the same
+ * way wherever it is read.
  *
- * There are two sets of classes. The tokenizer's own say how it cleans and cuts a text; Python's say what the runtime asks
- * of a string (is this a letter, a blank, a mark?).
+ * There are two sets of classes. The tokenizer's own say how it cleans and cuts a text; Python's say what the
+ * runtime asks of a string (is this a letter, a blank, a mark?).
  */
 
 import * as table from "./unicode-table";
@@ -49,7 +49,10 @@ const python = new Classes(table.PYTHON_RUNS, table.PYTHON_CLASSES);
 export const { removed, blank, ideograph, accent, separator, punctuation } = table.LIBRARY_BITS;
 const { mark, alphanumeric, letter, space, decimal } = table.PYTHON_BITS;
 
-/** The tokenizer's class of a code point: a sum of `removed`, `blank`, `ideograph`, `accent`, `separator`, `punctuation`. */
+/**
+ * The tokenizer's class of a code point: a sum of `removed`, `blank`, `ideograph`, `accent`, `separator`,
+ * `punctuation`.
+ */
 export function libraryClass(code: number): number {
   return library.of(code);
 }

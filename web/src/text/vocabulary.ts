@@ -111,7 +111,9 @@ function vocabulary(words: Fields, added: unknown, roles: Record<Role, string>) 
     const word = field(entry, "content", "string");
     const id = field(entry, "id", "number");
     if ((ids.get(word) ?? id) !== id)
-      throw new TokenizerError(`added_tokens gives ${shown(word)} the id ${id}; the vocabulary says ${shown(ids.get(word))}`);
+      throw new TokenizerError(
+        `added_tokens gives ${shown(word)} the id ${id}; the vocabulary says ${shown(ids.get(word))}`,
+      );
     ids.set(word, id);
     if (!entry["special"] && !special.has(word))
       throw new TokenizerError(
@@ -122,9 +124,15 @@ function vocabulary(words: Fields, added: unknown, roles: Record<Role, string>) 
   }
   const ordered = new Array<string | undefined>(ids.size);
   for (const [word, id] of ids) {
-    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= ids.size || ordered[id as number] !== undefined)
+    if (
+      !Number.isInteger(id) ||
+      (id as number) < 0 ||
+      (id as number) >= ids.size ||
+      ordered[id as number] !== undefined
+    )
       throw new TokenizerError(
-        `the word ${shown(word)} has the id ${shown(id)}; the ${ids.size} words need the ids 0 to ${ids.size - 1}, each once`,
+        `the word ${shown(word)} has the id ${shown(id)}; ` +
+          `the ${ids.size} words need the ids 0 to ${ids.size - 1}, each once`,
       );
     ordered[id as number] = word;
   }
@@ -133,9 +141,13 @@ function vocabulary(words: Fields, added: unknown, roles: Record<Role, string>) 
 
 function checked(settings: Settings): Settings {
   const { words, roles, longestWord } = settings;
-  const missing = (["unk", "cls", "sep", "pad"] as const).map((role) => roles[role]).filter((word) => !words.includes(word));
+  const missing = (["unk", "cls", "sep", "pad"] as const)
+    .map((role) => roles[role])
+    .filter((word) => !words.includes(word));
   if (missing.length)
-    throw new TokenizerError(`the vocabulary of ${words.length} words has no ${missing.join(", ")}; a reader needs them`);
+    throw new TokenizerError(
+      `the vocabulary of ${words.length} words has no ${missing.join(", ")}; a reader needs them`,
+    );
   if (new Set(words).size < words.length || words.includes(""))
     throw new TokenizerError("a word of the vocabulary is empty or stands there twice; every word has one id");
   if (!Number.isInteger(longestWord) || longestWord < 1 || longestWord > LONGEST_WORD)
@@ -170,7 +182,9 @@ function object(fields: Fields, key: string): Fields {
 
 function expect(fields: Fields, key: string, allowed: readonly unknown[]): void {
   if (!allowed.includes(fields[key]))
-    throw new TokenizerError(`${key} is ${shown(fields[key])}; a browser reads WordPiece tokenizers, which have ${shown(allowed[0])}`);
+    throw new TokenizerError(
+      `${key} is ${shown(fields[key])}; a browser reads WordPiece tokenizers, which have ${shown(allowed[0])}`,
+    );
 }
 
 /** Whether two JSON values are equal, whatever the order of their keys. */
@@ -178,6 +192,7 @@ function same(left: unknown, right: unknown): boolean {
   if (typeof left !== "object" || typeof right !== "object" || !left || !right) return left === right;
   const keys = Object.keys(left);
   return (
-    keys.length === Object.keys(right).length && keys.every((key) => same((left as Fields)[key], (right as Fields)[key]))
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => same((left as Fields)[key], (right as Fields)[key]))
   );
 }

@@ -1,8 +1,8 @@
 /**
  * Windows: a document longer than a model can read, as overlapping stretches behind the same question.
  *
- * Every token of the document is in a window, and in exactly one window it is `best`: there it has the most context on its
- * poorer side, so that an answer counts once and where it was read best.
+ * Every token of the document is in a window, and in exactly one window it is `best`: there it has the most context
+ * on its poorer side, so that an answer counts once and where it was read best.
  */
 
 import { InputError } from "../errors";
@@ -23,7 +23,11 @@ export interface Window {
 }
 
 /** How many tokens of a document fit beside a question of so many, and how far apart windows begin. */
-export function roomAndStep(question: number, maxLength: number, overlap: number | null): [room: number, step: number] {
+export function roomAndStep(
+  question: number,
+  maxLength: number,
+  overlap: number | null,
+): [room: number, step: number] {
   const room = maxLength - question - SPECIAL_TOKENS;
   if (room < LEAST_ROOM)
     throw new InputError(
@@ -58,8 +62,8 @@ export function framed(
 /**
  * BERT's max-context rule for one window; ties go to the earlier window.
  *
- * With an overlap of at most half of the room only one neighbour holds a token too: the previous window, which is full, or
- * the following one, which may be short.
+ * With an overlap of at most half of the room only one neighbour holds a token too: the previous window, which is
+ * full, or the following one, which may be short.
  */
 export function mostContext(
   length: number,

@@ -1,5 +1,6 @@
 /**
- * Runs one scenario in a real Chromium and prints what came of it, for the Python tests: `node build/chromium.js NAME`.
+ * Runs one scenario in a real Chromium and prints what came of it, for the Python tests: `node build/chromium.js
+ * NAME`.
  *
  * The standard input is JSON: {"dist": …, "model": …, "chromium": …, and what the scenario asks for}.
  */
@@ -20,7 +21,13 @@ const site = await serve(job, {
 const browser = await chromium.launch({
   executablePath: job.chromium,
   headless: true,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
 });
 try {
   const context = await browser.newContext();
@@ -30,7 +37,9 @@ try {
   await context.exposeFunction("reportViolation", (text: string) => violations.push(text));
   await context.addInitScript(() => {
     const report = (globalThis as unknown as { reportViolation(text: string): void }).reportViolation;
-    document.addEventListener("securitypolicyviolation", (event) => report(`${event.violatedDirective} ${event.blockedURI}`));
+    document.addEventListener("securitypolicyviolation", (event) =>
+      report(`${event.violatedDirective} ${event.blockedURI}`),
+    );
   });
   const visit = async (name: string): Promise<Page> => {
     const page = await context.newPage();

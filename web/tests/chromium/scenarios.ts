@@ -49,7 +49,9 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
     }, job);
   },
 
-  /** A long page: progress, a cancelled reading, a reading after it, a deadline, errors, and the end of the worker. */
+  /**
+   * A long page: progress, a cancelled reading, a reading after it, a deadline, errors, and the end of the worker.
+   */
   async life({ visit, job }) {
     const page = await visit("plain");
     const outcome = await page.evaluate(async ({ long: { question, passage } }) => {
@@ -86,7 +88,17 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
       };
       const last = failure(reader.answer(question, passage, { read: "all" }));
       reader.dispose();
-      return { aborted, stoppedLoad, cancelled, seen, after, waited, late: late.read, errors, disposed: [await last, await failure(reader.answer("Who?", passage))] };
+      return {
+        aborted,
+        stoppedLoad,
+        cancelled,
+        seen,
+        after,
+        waited,
+        late: late.read,
+        errors,
+        disposed: [await last, await failure(reader.answer("Who?", passage))],
+      };
     }, job);
     await page.waitForTimeout(200);
     return { ...outcome, workers: page.workers().length };

@@ -76,6 +76,10 @@ async function respond(
   const bytes = await readFile(file);
   if (first === "tampered" && file.endsWith(".onnx")) bytes[bytes.length >> 1]! ^= 1;
   const length = String(bytes.length);
-  response.writeHead(200, { ...headers, "content-type": TYPES[extname(file)] ?? "application/octet-stream", "content-length": length });
+  response.writeHead(200, {
+    ...headers,
+    "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+    "content-length": length,
+  });
   response.end(bytes);
 }
