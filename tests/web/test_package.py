@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import pytest
+
 from web_package import WEB, built, installed, node
 
 MEGABYTE = 1_000_000
