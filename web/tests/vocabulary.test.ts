@@ -5,8 +5,8 @@ import { WordPiece } from "../src/text/wordpiece";
 
 const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 const WORDS = [...SPECIAL, "run", "##ning", "[", "]", "sep", "cafe", "##s", "東", "😀"];
-const cut = (text: string) => {
-  const tokenizer = new WordPiece(fromVocabTxt(WORDS.join("\n")));
+const cut = (text: string, config: Record<string, unknown> = {}) => {
+  const tokenizer = new WordPiece(fromVocabTxt(WORDS.join("\n"), config));
   const { ids, starts, ends } = tokenizer.tokens(text);
   return Array.from(ids, (id, place) => [tokenizer.word(id), text.slice(starts[place], ends[place])]);
 };
@@ -40,6 +40,13 @@ describe("WordPiece", () => {
       ["[", "["],
       ["sep", "SEP"],
       ["]", "]"],
+    ]);
+  });
+
+  test("does so whatever they are called", () => {
+    expect(cut("run sep", { mask_token: "run" })).toEqual([
+      ["[UNK]", "run"],
+      ["sep", "sep"],
     ]);
   });
 

@@ -36,9 +36,7 @@ export class Document {
   }
 
   private continues(token: number): boolean {
-    // Tokens that share a character, as the parts of a Hangul syllable do, cannot be told apart in the text.
-    const shared = this.tokens.starts[token]! < this.tokens.ends[token - 1]!;
-    return shared || this.tokenizer.kind(this.tokens.ids[token]!) === "continuation";
+    return this.tokenizer.kind(this.tokens.ids[token]!) === "continuation";
   }
 }
 
