@@ -84,9 +84,12 @@ def test_a_reading_can_be_followed_cancelled_and_ended(embedded: Path) -> None:
     assert {name: error["name"] for name, error in errors.items()} == dict.fromkeys(errors, "InputError")
     assert "topk; the options are topK" in errors["option"]["message"]
     assert "a question of 400 tokens leaves 0 of 128" in errors["long"]["message"]
-    assert "while it was reading" in outcome["disposed"][0]["message"]
-    assert "load it again" in outcome["disposed"][1]["message"]
+    assert "while it was reading" in outcome["disposed"][0]
+    assert "load it again" in outcome["disposed"][1]
     assert outcome["workers"] == 0
+    assert (
+        outcome["memories"]["after"] < outcome["memories"]["held"] - 75
+    )  # megabytes; the model alone takes that much
 
 
 def test_files_that_are_not_the_right_ones_are_refused(toy: Path) -> None:
@@ -106,6 +109,18 @@ def test_threads_are_tried_on_an_isolated_page_only(toy: Path) -> None:
     assert outcome["isolated"]["isolated"]
     assert outcome["isolated"]["threads"] in (1, 2)
     assert outcome["isolated"]["text"] == "gold"
+
+
+def test_webgpu_is_taken_where_it_reads_the_same(toy: Path) -> None:
+    """By software here, which nobody gets without asking; a Chromium that has not even that reads by WebAssembly."""
+    case = {"question": "What is it?", "passages": ["It is gold."], "options": {}}
+    outcome = in_chromium("graphics", toy, cases=[case])
+    devices = {name: found["device"] for name, found in outcome.items()}
+    offered = "webgpu" if outcome["webgpu"]["offered"] else "wasm"
+    assert devices == {"auto": "wasm", "webgpu": offered, "wasm": "wasm"}
+    assert outcome["auto"] == outcome["wasm"]
+    assert outcome["webgpu"]["text"] == "gold"
+    assert outcome["webgpu"]["score"] == pytest.approx(outcome["wasm"]["score"], abs=1e-3)
 
 
 def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:

@@ -11,7 +11,7 @@ import { CheckpointError } from "../errors";
 import type { Window } from "../text/windows";
 import type { Precision } from "./folder";
 import { type Output, agree } from "./output";
-import type { Device } from "./protocol";
+import type { Device, DeviceChoice } from "./protocol";
 
 type Library = Pick<typeof wasm, "InferenceSession" | "Tensor">;
 
@@ -29,7 +29,7 @@ export class Session {
   /** Open an ONNX file; `pad` is the token that fills up a batch. */
   static async open(
     model: Uint8Array,
-    options: { precision: Precision; threads: number; device: "auto" | "wasm"; pad: number; test: Window },
+    options: { precision: Precision; threads: number; device: DeviceChoice; pad: number; test: Window },
   ): Promise<Session> {
     wasm.env.wasm.numThreads = options.threads;
     // Left to itself, the library looks for further files if the worker is from another host than the page.
@@ -37,8 +37,9 @@ export class Session {
     const session = await create(wasm, model, "wasm");
     check(session);
     const plain = new Session(wasm, session, "wasm", options.pad);
-    if (options.device === "wasm" || options.precision.startsWith("int8")) return plain;
-    return (await graphics(model, options.pad, plain, options.test)) ?? plain;
+    const { device, precision, test } = options;
+    if (device === "wasm" || (device === "auto" && precision.startsWith("int8"))) return plain;
+    return (await graphics(model, device === "webgpu", plain, test)) ?? plain;
   }
 
   /** The logits of some windows, read as one batch. */
@@ -78,13 +79,13 @@ export class Session {
     await this.session.release();
   }
 
-  /** A session on the graphics processor, if there is a real one. */
-  static async onGraphics(model: Uint8Array, pad: number): Promise<Session | null> {
+  /** The same model by WebGPU; nothing if there is none, or, unless `software` will do, no real graphics processor. */
+  async onGraphics(model: Uint8Array, software: boolean): Promise<Session | null> {
     const { gpu } = globalThis.navigator as { gpu?: { requestAdapter(): Promise<GraphicsAdapter | null> } };
     const adapter = await gpu?.requestAdapter();
-    if (!adapter || adapter.info?.isFallbackAdapter || adapter.isFallbackAdapter) return null;
+    if (!adapter || (!software && (adapter.info?.isFallbackAdapter || adapter.isFallbackAdapter))) return null;
     const library = await import("onnxruntime-web/webgpu");
-    return new Session(library, await create(library, model, "webgpu"), "webgpu", pad);
+    return new Session(library, await create(library, model, "webgpu"), "webgpu", this.pad);
   }
 }
 
@@ -94,9 +95,9 @@ interface GraphicsAdapter {
 }
 
 /** The session on the graphics processor if it reads a window as the plain one does, which is closed then. */
-async function graphics(model: Uint8Array, pad: number, plain: Session, test: Window): Promise<Session | null> {
+async function graphics(model: Uint8Array, software: boolean, plain: Session, test: Window): Promise<Session | null> {
   try {
-    const session = await Session.onGraphics(model, pad);
+    const session = await plain.onGraphics(model, software);
     if (!session) return null;
     const same = agree(await plain.run([test]), await session.run([test]));
     await (same ? plain : session).close();
@@ -117,5 +118,7 @@ function check({ inputNames, outputNames }: wasm.InferenceSession): void {
 }
 
 function create(library: Library, model: Uint8Array, provider: Device): Promise<wasm.InferenceSession> {
-  return library.InferenceSession.create(model, { executionProviders: [provider], logSeverityLevel: 3 });
+  // A memory plan for each shape of batch would be kept for ever.
+  const options = { executionProviders: [provider], enableMemPattern: false, logSeverityLevel: 3 } as const;
+  return library.InferenceSession.create(model, options);
 }
