@@ -69,6 +69,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
       const reader = await load();
       const controller = new AbortController();
       const seen: [number, number][] = [];
+      const start = performance.now();
       const reading = reader.answer(question, passage, {
         read: "all",
         signal: controller.signal,
@@ -79,6 +80,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
       });
       const cancelled = await failure(reading);
       const begin = performance.now();
+      const pace = (begin - start) / seen.at(-1)![0]; // milliseconds a window
       const after = await reader.answer(question, passage.slice(0, 300));
       const waited = performance.now() - begin;
       const late = await reader.answer(question, passage, { read: "all", deadline: 0 });
@@ -89,7 +91,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
         long: await failure(reader.answer("why ".repeat(400), passage)),
       };
       Object.assign(globalThis, { reader });
-      return { aborted, stoppedLoad, cancelled, seen, after, waited, late: late.read, errors };
+      return { aborted, stoppedLoad, cancelled, seen, pace, after, waited, late: late.read, errors };
     }, job);
     const held = await memory();
     const disposed = await page.evaluate(async ({ long: { question, passage } }) => {
