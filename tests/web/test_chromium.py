@@ -113,10 +113,13 @@ def test_files_that_are_not_the_right_ones_are_refused(toy: Path) -> None:
 def test_threads_are_tried_on_an_isolated_page_only(toy: Path) -> None:
     case = {"question": "What is it?", "passages": ["It is gold."], "options": {}}
     outcome = in_chromium("threads", toy, cases=[case])
-    assert outcome["plain"] == {"isolated": False, "threads": 1, "device": "wasm", "text": "gold"}
-    assert outcome["isolated"]["isolated"]
-    assert outcome["isolated"]["threads"] in (1, 2)
-    assert outcome["isolated"]["text"] == "gold"
+    alone = {"isolated": False, "threads": 1, "trials": [], "device": "wasm", "text": "gold"}
+    assert outcome["plain"] == alone
+    isolated = outcome["isolated"]
+    times = {trial["threads"]: trial["milliseconds"] for trial in isolated["trials"]}
+    assert list(times) == [1, 2]
+    faster = min(times, key=lambda threads: (times[threads], threads))
+    assert isolated == alone | {"isolated": True, "threads": faster, "trials": isolated["trials"]}
 
 
 def test_webgpu_is_taken_where_it_reads_the_same(toy: Path) -> None:

@@ -36,6 +36,8 @@ export class Reader {
   /** What computes. */
   readonly device: Device;
   readonly threads: number;
+  /** How long a window took with one thread and with several, if several were tried. */
+  readonly trials: { threads: number; milliseconds: number }[] = [];
   /** Whether the scores were calibrated for this model; if not, they are its bare softmax. */
   readonly calibrated: boolean;
   /** The longest window that the model can read, in tokens; null if its files do not say. */
@@ -122,6 +124,9 @@ async function faster(single: Started, start: () => Promise<Started>, signal?: A
     const times = [await time(single), await time(many)] as const;
     const [winner, loser] = times[1] < times[0] ? [many, single] : [single, many];
     loser.connection.close();
+    [single, many].forEach(({ reader: { threads } }, place) =>
+      winner.reader.trials.push({ threads, milliseconds: times[place]! }),
+    );
     return winner;
   } catch (error) {
     many?.connection.close();

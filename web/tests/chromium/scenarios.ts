@@ -136,7 +136,8 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
         const reader = await load({ threads: 2 });
         const { question, passages, options } = cases[0]!;
         const { text } = await reader.among(question, passages, options);
-        return { isolated: crossOriginIsolated, threads: reader.threads, device: reader.device, text };
+        const { device, threads, trials } = reader;
+        return { isolated: crossOriginIsolated, threads, device, trials, text };
       }, job);
     return { plain: await ask("plain"), isolated: await ask("isolated") };
   },
