@@ -140,6 +140,8 @@ def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:
         "last": "The last word of this passage is gold",
         "alone": "gold",
         "blank": " \n ",
+        "controls": "\x1c\x85",
+        "invisible": "\u200b",
         "repeated": "It is silver. " * 60 + "It is gold, and silver, and bronze, and gold again.",
         "none": "There is nothing of the kind in here.",
         "moved": "  😀 gold 😀",
@@ -155,7 +157,7 @@ def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:
     assert found["first"][0] == {"text": "Gold", "startIndex": 0, "endIndex": 4, "score": 20}
     assert found["last"][0] == {"text": "gold", "startIndex": 33, "endIndex": 37, "score": 20}
     assert found["alone"] == [{"text": "gold", "startIndex": 0, "endIndex": 4, "score": 20}]
-    assert found["blank"] == found["none"] == []
+    assert found["blank"] == found["controls"] == found["invisible"] == found["none"] == []
     assert found["moved"][0] == {"text": "gold", "startIndex": 5, "endIndex": 9, "score": 20}
     assert found["asked"][0]["text"] == "gold"
     texts = [answer["text"] for answer in found["repeated"]]

@@ -16,4 +16,4 @@ export type { Answer, Read, Result, Sentence, WindowReport } from "./reader/answ
 export type { Options } from "./reader/options";
 export type { Device, DeviceChoice, LoadProgress } from "./reader/protocol";
 export { CheckpointError, ConfigError, InputError, PocketbertError, TokenizerError } from "./errors";
-export { version } from "../package.json";
+export { version } from "./version";
