@@ -1,8 +1,8 @@
 /**
  * One model, ready to run: by WebAssembly, or by WebGPU where that is there and gives the same.
  *
- * The WebGPU engine is a download of its own, fetched only for models in floating point: of eight-bit ones WebGPU
- * computes too little itself.
+ * The WebGPU engine is a download of its own, by itself fetched for models in floating point only: eight-bit ones are
+ * rounded differently by any two engines, up to a logit apart, so that none would pass the test.
  */
 
 import engine from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
