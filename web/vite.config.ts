@@ -4,7 +4,10 @@
  * talk to.
  */
 
+import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "vite";
+
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const common: UserConfig = {
   base: "./", // what belongs together is found from where it lies, on any host and in an extension
@@ -47,7 +50,7 @@ const builds: Record<string, () => UserConfig> = {
       emptyOutDir: true,
       license: { fileName: "licenses.md" }, // of what is shipped with it
       rollupOptions: {
-        input: { index: "page/index.html", "service-worker": "page/service-worker.ts" },
+        input: { index: path("page/index.html"), "service-worker": path("page/service-worker.ts") },
         output: { format: "es", ...names },
       },
     },
