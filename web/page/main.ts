@@ -14,6 +14,7 @@ import { View } from "./view";
 
 const SHOWN = 5; // answers
 const GUESSES = 2; // shown where there is no answer
+const KEPT = "Kept in this browser: it works without a network now.";
 const PLAUSIBLE = 0.02; // runner-ups that are less likely only distract
 
 const question = element<HTMLInputElement>("question");
@@ -45,19 +46,22 @@ void start();
 /** Load the reader, then keep everything for later visits without a network. */
 async function start(): Promise<void> {
   status.loading(0, 0);
+  const loading = new AbortController();
   try {
     const bundle = await manifest();
-    const [loaded] = await Promise.all([
-      load({
-        progress: ({ stage, loaded, total }) =>
-          stage === "files" ? status.loading(loaded, total) : status.warming(),
-      }),
-      bundle ? checkPrograms(bundle) : null,
-    ]);
-    reader = loaded;
+    const checking = bundle ? checkPrograms(bundle) : Promise.resolve();
+    checking.catch(() => loading.abort());
+    const opening = load({
+      signal: loading.signal,
+      progress: ({ stage, loaded, total }) => (stage === "files" ? status.loading(loaded, total) : status.warming()),
+    });
+    // If a program is not what it should be, that is why it failed, whatever else it says.
+    const [checked, opened] = await Promise.allSettled([checking, opening]);
+    for (const outcome of [checked, opened]) if (outcome.status === "rejected") throw outcome.reason;
+    reader = await opening;
     if (waiting) void ask();
     else rest();
-    if (bundle && (await keep(bundle))) element("offline").textContent = "Kept in this browser: it works without a network now.";
+    if (bundle && (await keep(bundle))) element("offline").textContent = KEPT;
   } catch (error) {
     status.failed("The reader cannot be loaded", error as Error, "Try again");
   }
