@@ -25,9 +25,11 @@ class Target:
     """What is left to do when all files are there but the manifest, given the bundle."""
 
 
+ENGINE = "ENGINE-LICENSE.txt"  # of onnxruntime, without which no bundle can read
+
 TARGETS: dict[str, Target] = {
     "page": Target(
-        files={"": "dist-page"},
+        files={"": "dist-page", ENGINE: ENGINE},
         script="build:page",
         proof="dist-page/index.html",
         model="model",
@@ -38,6 +40,7 @@ TARGETS: dict[str, Target] = {
             "package.json": "package.json",
             "README.md": "README.md",
             "LICENSE": "LICENSE",
+            ENGINE: ENGINE,
         },
         script="build",
         proof="dist/pocketbert.js",
