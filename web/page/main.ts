@@ -13,6 +13,7 @@ import { Status, element, plural } from "./status";
 import { View } from "./view";
 
 const SHOWN = 5; // answers
+const SHORT = 500; // words; all of such a text is read in a second
 const GUESSES = 2; // shown where there is no answer
 const KEPT = "Kept in this browser: it works without a network now.";
 const PLAUSIBLE = 0.02; // runner-ups that are less likely only distract
@@ -96,14 +97,14 @@ async function take(make: () => Promise<Content>, questions: readonly string[] =
   }
 }
 
-async function ask(read: "fast" | "all" = "fast"): Promise<void> {
+async function ask(wanted: "fast" | "all" = "fast"): Promise<void> {
   const words = question.value.trim();
   if (!words || !content) {
     (words ? element("draft") : question).focus();
     status.say(words ? "Give a text first." : "Type a question first.");
     return;
   }
-  if (words === asked && answers.length && read === "fast") {
+  if (words === asked && answers.length && wanted === "fast") {
     step(1);
     return;
   }
@@ -120,7 +121,7 @@ async function ask(read: "fast" | "all" = "fast"): Promise<void> {
   try {
     const result = await reader.answer(words, content.text, {
       topK: SHOWN,
-      read,
+      read: content.words < SHORT ? "all" : wanted,
       signal: own.signal,
       longQuestion: "cut",
       progress: (windows, of) => own === reading && status.reading(windows, of),
