@@ -1,9 +1,13 @@
 /**
- * Three builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
- * for a script tag. `--mode programs`: programs for Node that the Python tests talk to.
+ * Four builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
+ * for a script tag. `--mode page`: the page, in dist-page. `--mode programs`: programs for Node that the Python tests
+ * talk to.
  */
 
+import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "vite";
+
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const common: UserConfig = {
   base: "./", // what belongs together is found from where it lies, on any host and in an extension
@@ -36,6 +40,21 @@ const builds: Record<string, () => UserConfig> = {
       rollupOptions: { input: { qna: "src/qna/script.ts" }, output: { format: "iife", ...names } },
     },
   }),
+  page: () => ({
+    ...common,
+    root: "page",
+    worker: { format: "es", rollupOptions: { output: names } },
+    build: {
+      ...common.build,
+      outDir: "../dist-page",
+      emptyOutDir: true,
+      license: { fileName: "licenses.md" }, // of what is shipped with it
+      rollupOptions: {
+        input: { index: path("page/index.html"), "service-worker": path("page/service-worker.ts") },
+        output: { format: "es", ...names },
+      },
+    },
+  }),
   programs: () => ({
     ...common,
     build: {
@@ -44,7 +63,11 @@ const builds: Record<string, () => UserConfig> = {
       ssr: true,
       minify: false,
       rollupOptions: {
-        input: { parity: "tests/parity.ts", chromium: "tests/chromium/chromium.ts" },
+        input: {
+          parity: "tests/parity.ts",
+          chromium: "tests/chromium/chromium.ts",
+          page: "tests/chromium/page.ts",
+        },
         external: [/^\/dist\//], // what a page imports
         output: { format: "es", ...names },
       },
