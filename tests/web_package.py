@@ -62,6 +62,19 @@ def built() -> Path:
     return WEB
 
 
+def built_extension() -> Path:
+    """The extension without a model, built."""
+    installed()
+    with _locked():
+        wanted = _hash(("src", "extension/page", "extension/panel", "extension/static", "extension/background.ts", *SETTINGS))
+        dist = WEB / "extension" / "dist"
+        stamp = WEB / "extension" / ".built"
+        if not dist.exists() or not stamp.exists() or stamp.read_text() != wanted:
+            node("npm", "run", "--silent", "build:extension")
+            stamp.write_text(wanted)
+    return dist
+
+
 def asked(folder: Path, requests: Iterable[dict[str, Any]]) -> list[Any]:
     """What JavaScript answers to some requests, with the tokenizer of a folder."""
     lines = "".join(json.dumps(request) + "\n" for request in requests)

@@ -1,6 +1,7 @@
 /**
- * Three builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
- * for a script tag. `--mode programs`: programs for Node that the Python tests talk to.
+ * Five builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
+ * for a script tag. `--mode extension` and `--mode injected`: the extension, and its script that is put into pages.
+ * `--mode programs`: programs for Node that the Python tests talk to.
  */
 
 import { defineConfig, type UserConfig } from "vite";
@@ -36,6 +37,29 @@ const builds: Record<string, () => UserConfig> = {
       rollupOptions: { input: { qna: "src/qna/script.ts" }, output: { format: "iife", ...names } },
     },
   }),
+  extension: () => ({
+    ...common,
+    publicDir: "extension/static",
+    worker: { format: "es", rollupOptions: { output: names } },
+    build: {
+      ...common.build,
+      outDir: "extension/dist",
+      rollupOptions: {
+        input: { panel: "extension/panel/panel.ts", background: "extension/background.ts" },
+        output: { format: "es", ...names },
+      },
+    },
+  }),
+  // What is put into a page cannot import anything.
+  injected: () => ({
+    ...common,
+    build: {
+      ...common.build,
+      outDir: "extension/dist",
+      emptyOutDir: false,
+      rollupOptions: { input: { page: "extension/page/page.ts" }, output: { format: "iife", ...names } },
+    },
+  }),
   programs: () => ({
     ...common,
     build: {
@@ -44,7 +68,11 @@ const builds: Record<string, () => UserConfig> = {
       ssr: true,
       minify: false,
       rollupOptions: {
-        input: { parity: "tests/parity.ts", chromium: "tests/chromium/chromium.ts" },
+        input: {
+          parity: "tests/parity.ts",
+          chromium: "tests/chromium/chromium.ts",
+          extension: "tests/extension/remote.ts",
+        },
         external: [/^\/dist\//], // what a page imports
         output: { format: "es", ...names },
       },
