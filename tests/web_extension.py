@@ -6,7 +6,8 @@ import base64
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,38 @@ from web_package import built, built_extension, tool
 LEFT_OUT = ("ort.webgpu.bundle.min.js", "ort-wasm-simd-threaded.asyncify.wasm")
 
 
+def wait_until(condition: Callable[[], bool], *, seconds: float = 10) -> None:
+    """Wait for something that takes a moment in a browser."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.03)
+
+
 def assembled(folder: Path, model: Path) -> Path:
     """The extension with a model in it, as Chrome loads it."""
     shutil.copytree(built_extension(), folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     shutil.copytree(model, folder / "model")
     return folder
+
+
+# The two run in the panel, and what they put into the page runs beside the page's own scripts, as the extension's does.
+EXTRACT = """(async () => {
+  const [{ id }] = await chrome.tabs.query({ active: true, currentWindow: true });
+  const target = { tabId: id, frameIds: [0] };
+  await chrome.scripting.executeScript({ target, files: ["page.js"] });
+  return (await chrome.scripting.executeScript({ target, func: () => pocketbertPage.read() }))[0].result;
+})()"""
+SHOWN = """(async () => {
+  const [{ id }] = await chrome.tabs.query({ active: true, currentWindow: true });
+  const colours = (places) => {
+    const views = [window, ...[...document.querySelectorAll("iframe")].map((frame) => frame.contentWindow)];
+    const ranges = (view) => { try { return [...(view.CSS.highlights.get("pocketbert-answer") ?? [])]; } catch { return []; } };
+    return places.map((place) => pocketbertPage.show([place], 0) === "shown" ? views.flatMap(ranges).map(String).join("") : null);
+  };
+  const target = { tabId: id, frameIds: [0] };
+  return (await chrome.scripting.executeScript({ target, func: colours, args: [PLACES] }))[0].result;
+})()"""
 
 
 class Browser:
@@ -72,8 +100,23 @@ class Browser:
         state: dict[str, Any] = self.do("until", kinds=kinds, seconds=seconds)
         return state
 
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+        """Wait until the panel's state is as wanted."""
+        wait_until(lambda: condition(self.do("state")))
+
     def coloured(self) -> Mapping[str, list[str]]:
         found: Mapping[str, list[str]] = self.do("coloured")
+        return found
+
+    def extract(self) -> dict[str, Any]:
+        """What the script in the page gives out, as the panel gets it."""
+        report: dict[str, Any] = self.do("panel", expression=EXTRACT)
+        return report
+
+    def shown(self, stretches: list[tuple[int, int]]) -> list[str | None]:
+        """What is coloured for stretches of the text that was given out last; None if the script says "changed"."""
+        places = [{"start": start, "end": end} for start, end in stretches]
+        found: list[str | None] = self.do("panel", expression=SHOWN.replace("PLACES", json.dumps(places)))
         return found
 
     def _hear(self) -> Any:
@@ -96,7 +139,8 @@ def browser_with(extension: Path) -> Iterator[Browser]:
         try:
             browser = Browser(process)
             yield browser
-            assert browser.do("complaints") == {"panel": [], "asked": []}
+            complaints = browser.do("complaints")
+            assert complaints == {"panel": [], "asked": []}, complaints
         finally:
             assert process.stdin is not None
             process.stdin.close()

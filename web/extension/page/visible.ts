@@ -36,8 +36,7 @@ export function lookOf(element: Element, view: Window): Look | null {
 }
 
 function standingOf(element: Element, display: string, style: CSSStyleDeclaration): Standing {
-  if (display.startsWith("inline") || display === "contents" || display.startsWith("ruby") || display === "math")
-    return "inline";
+  if (/^(?:inline|contents|ruby)|math$/.test(display)) return "inline";
   if (display === "table-cell") return isForLayout(element) ? "block" : "cell";
   if (display === "table-row") return "row";
   // A large first letter floats before the rest of its word.

@@ -41,7 +41,7 @@ export class View {
     }
     const title = element("h1", "headline", headline);
     const parts: Node[] = [title];
-    if (state.kind === "answers") parts.push(this.answers(state.outcome), ...this.more(state.outcome));
+    if (state.kind === "answers") parts.push(this.answers(state.outcome));
     const said = element("div", "details");
     said.append(...details.map((text) => element("p", "", text)));
     parts.push(said);
@@ -121,11 +121,9 @@ export class View {
     this.status.textContent = `Answer ${current + 1} of ${cards.length}: ${words}, ${card.querySelector(".percent")!.textContent}`;
   }
 
-  private more({ windows, of }: Outcome): Node[] {
-    return windows < of ? [this.button("Read all of the page", this.actions.readAll)] : [];
-  }
-
   private offers(state: State): Node[] {
+    if (state.kind === "answers" && state.outcome.windows < state.outcome.of)
+      return [this.button("Read all of the page", this.actions.readAll)];
     if (state.kind === "nothing" && state.outcome.answers.length)
       return [this.button("Show the nearest words", this.actions.guess)];
     if (state.kind === "changed" || state.kind === "stopped") return [this.button("Ask again", this.actions.again)];

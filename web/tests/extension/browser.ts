@@ -8,6 +8,8 @@ import { Panel } from "./panel";
 import { Proxy, Site } from "./site";
 
 const PATIENCE = 15_000; // milliseconds
+const ROUNDS = 300;
+const CLICKED_AGAIN = 20;
 
 export class Browser {
   panel: Panel | undefined;
@@ -37,8 +39,6 @@ export class Browser {
         "--disable-component-update",
         "--disable-sync",
         "--window-size=1280,860",
-        // The browser's own calls home, which are none of the extension's.
-        ...["gaia-url", "gcm-checkin-url", "gcm-registration-url"].map((name) => `--${name}=http://127.0.0.1:9/`),
         `--proxy-server=127.0.0.1:${proxy.port}`,
         `--load-extension=${extension}`,
         `--disable-extensions-except=${extension}`,
@@ -61,10 +61,14 @@ export class Browser {
   async click(): Promise<void> {
     await this.page.bringToFront();
     const targetId = await this.tabOf(this.page);
-    await this.browser.send("Extensions.triggerAction" as never, { id: this.id, targetId } as never);
-    for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(50)) {
+    const click = () => this.browser.send("Extensions.triggerAction" as never, { id: this.id, targetId } as never);
+    await click();
+    for (let round = 1; round < ROUNDS; round++, await pause(50)) {
       const target = await this.panelTarget();
-      if (!target) continue;
+      if (!target) {
+        if (round % CLICKED_AGAIN === 0) await click(); // the extension's worker may not have been up yet
+        continue;
+      }
       if (!target.attached || !this.panel) this.panel = await Panel.attach(this.browser, target.targetId);
       if (await this.panel.evaluate(`document.querySelector("#outcome")?.dataset.kind ?? null`)) return;
     }
@@ -106,6 +110,12 @@ export class Browser {
       const { top, bottom } = range!.getBoundingClientRect();
       return top >= 0 && bottom > top && bottom <= innerHeight;
     });
+  }
+
+  /** The addresses of all that runs: pages, panels, workers. */
+  async targets(): Promise<string[]> {
+    const { targetInfos } = await this.browser.send("Target.getTargets", { filter: [{}] });
+    return targetInfos.map(({ url }) => url);
   }
 
   private async panelTarget(): Promise<{ targetId: string; attached: boolean } | undefined> {

@@ -67,6 +67,7 @@ const actions: Record<string, (line: Line) => Promise<unknown>> = {
   protocol: ({ method, params }) => browser.panel!.send(method, params),
   page: ({ expression }) => browser.page.evaluate(expression),
   coloured: () => browser.coloured(),
+  targets: () => browser.targets(),
   isInView: () => browser.isInView(),
   complaints: async () => ({ panel: browser.panel?.complaints ?? [], asked: browser.proxy.asked }),
   /** Wait until the panel is in one of some states. */
