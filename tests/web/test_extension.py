@@ -10,8 +10,11 @@ import pytest
 from fpdf import FPDF
 
 from pocketbert.runtime.manifest import write_manifest
+from pocketbert.runtime.questions import QuestionAnswerer
 from toy_reader import save_reader
+from web_cases import BAKERY, CASES, LIGHTHOUSE, RIVER
 from web_extension import Browser, assembled, browser_with, wait_until
+from web_package import embedded_folder
 
 LIKELY = {"gold": 10.0, "silver": 9.7, "bronze": 9.5}  # near enough to one another to be answers, all three
 METALS = "<p>It is silver.</p><p style='height:3000px'></p><p>It is <b>go</b>ld, they say, or <i>bronze</i>.</p>"
@@ -106,7 +109,7 @@ def test_not_on_this_page(browser: Browser) -> None:
 def test_pages_that_may_not_be_read(browser: Browser) -> None:
     browser.open(METALS)
     browser.visit("/page", host="localhost")  # another site: the permission was for the first
-    assert browser.until("closed")["headline"] == "May I read this page?"
+    assert browser.until("closed")["headline"] == "Not allowed on this page yet"
     assert browser.ask("What is it?", "closed")["buttons"] == []
     browser.do("click")
     browser.until("ready")
@@ -150,7 +153,7 @@ def test_a_hundred_thousand_words_and_a_stop(browser: Browser) -> None:
     assert (state["headline"], state["buttons"]) == ("Still reading…", ["Stop"])
     browser.press("Escape")
     state = browser.until("stopped")
-    found = re.fullmatch(r"([\d,]+) of ([\d,]+) parts, the most promising first\.|Nothing was read\.", state["details"][0])
+    found = re.fullmatch(r"([\d,]+) of ([\d,]+) parts, the most promising first\.|Nothing was read yet\.", state["details"][0])
     assert found
     browser.do("button", text="Ask again")
     state = browser.until("answers", seconds=60)
@@ -222,7 +225,24 @@ def test_a_model_that_is_not_the_right_one_is_said(extension: Path, tmp_path: Pa
         browser.open(METALS)
         state = browser.ask("What is it?", "failed")
         assert state["headline"] == "Something went wrong"
-        assert "is not the file it should be: its SHA-256 is" in state["details"][0]
+        assert "is not the file it should be: its SHA-256 is" in state["details"][1]
         assert state["buttons"] == ["Try again"]
         browser.do("button", text="Try again")
         browser.until("failed")
+
+
+def test_the_embedded_reader_answers_as_in_python(tmp_path: Path) -> None:
+    """The same words as Python's runtime gives for the text that was taken from the page, shown where they stand."""
+    qa = QuestionAnswerer.load(threads=1)
+    extension = assembled(tmp_path / "unpacked", embedded_folder(tmp_path / "model"))
+    with browser_with(extension) as browser:
+        browser.open("".join(f"<p>{text}</p>" for text in (LIGHTHOUSE, BAKERY, RIVER)))
+        text = browser.extract()["text"]
+        assert text == "\n\n".join((LIGHTHOUSE, BAKERY, RIVER))
+        for question, _ in CASES[:18:3]:
+            expected = qa(question, text, top_k=5)
+            browser.do("panel", expression="document.querySelector('#outcome').dataset.kind = 'asked'")
+            state = browser.ask(question, "answers", "nothing", seconds=60)
+            assert (state["kind"] == "answers") == expected.found, question
+            assert state["words"][:1] == [answer.text for answer in expected][:1]
+            assert "".join(browser.coloured()["current"]) == expected.text

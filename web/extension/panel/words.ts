@@ -13,13 +13,17 @@ export interface Words {
 export function wordsFor(state: State): Words {
   switch (state.kind) {
     case "ready":
-      return plain("Ask this page", "Type a question that the page may answer. You will see the answer where it stands.");
+      return plain(
+        "Ask this page",
+        "Type a question that the page may answer. You will see the answer where it stands.",
+        "Enter asks, and then goes to the next answer; Shift + Enter goes back; Esc stops and clears.",
+      );
     case "closed":
       return {
-        headline: "May I read this page?",
+        headline: "Not allowed on this page yet",
         details: [
-          "Click the Pocketbert icon in the toolbar, or press its shortcut, to say yes.",
-          "A page is read only after you ask for it, and the permission ends when you go to another site.",
+          "Click the Pocketbert icon in the toolbar, or press its shortcut, to allow it.",
+          "A page is read only after you ask for it, and what you allow ends when you go to another site.",
         ],
         tone: "wanted",
       };
@@ -50,9 +54,9 @@ export function wordsFor(state: State): Words {
     case "loading":
       return plain("Loading the model…", "Once per panel; it is part of the extension, nothing is downloaded.");
     case "reading":
-      return plain("Still reading…", state.of ? partsRead(state.windows, state.of) : "Waiting for its turn.");
+      return plain("Still reading…", state.of ? partsRead(state.windows, state.of) : "About to begin.");
     case "stopped":
-      return plain("Stopped", state.of ? partsRead(state.windows, state.of) : "Nothing was read.");
+      return plain("Stopped", state.of ? partsRead(state.windows, state.of) : "Nothing was read yet.");
     case "answers":
       return {
         headline: state.sure ? counted(state.outcome.answers.length, "answer") : "Unlikely, but nearest",
@@ -75,7 +79,11 @@ export function wordsFor(state: State): Words {
         tone: "none",
       };
     case "failed":
-      return { headline: "Something went wrong", details: [state.message], tone: "wrong" };
+      return {
+        headline: "Something went wrong",
+        details: ["Try again. If it happens again, install the extension again.", state.message],
+        tone: "wrong",
+      };
   }
 }
 
