@@ -35,12 +35,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": {"errors", "text", "hub", "runtime"},
     "serve": {"errors", "text", "hub", "runtime"},
     "export": MODELS | {"tasks", "runtime"},
+    "bundle": {"errors", "text", "hub", "runtime", "tasks", "export"},
     "compare": MODELS | {"tasks", "runtime", "export"},
-    "cli": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export", "compare"},
+    "cli": MODELS
+    | PREPARATION
+    | {"train", "recipes", "runtime", "search", "serve", "export", "compare", "bundle"},
     "__main__": {"cli"},
     "__init__": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export"},
 }
-WITHOUT_TORCH = {"errors", "hub", "text", "tasks", "runtime", "search", "serve"}
+WITHOUT_TORCH = {"errors", "hub", "text", "tasks", "runtime", "search", "serve", "bundle"}
 RUNS_A_MODEL = "predict.py"  # the one kind of file in tasks that needs torch: metrics and features never do
 THE_ONE_DOOR = PACKAGE / "model" / "foreign.py"  # any transformers encoder may come in here, and nowhere else
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "job" + "lib"}

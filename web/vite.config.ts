@@ -1,10 +1,14 @@
 /**
- * Five builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
- * for a script tag. `--mode extension` and `--mode injected`: the extension, and its script that is put into pages.
- * `--mode programs`: programs for Node that the Python tests talk to.
+ * Six builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
+ * for a script tag. `--mode page`: the page, in dist-page. `--mode extension` and `--mode injected`: the extension, in
+ * dist-extension, and its script that is put into pages. `--mode programs`: programs for Node that the Python tests
+ * talk to.
  */
 
+import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "vite";
+
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const common: UserConfig = {
   base: "./", // what belongs together is found from where it lies, on any host and in an extension
@@ -37,13 +41,29 @@ const builds: Record<string, () => UserConfig> = {
       rollupOptions: { input: { qna: "src/qna/script.ts" }, output: { format: "iife", ...names } },
     },
   }),
+  page: () => ({
+    ...common,
+    root: "page",
+    worker: { format: "es", rollupOptions: { output: names } },
+    build: {
+      ...common.build,
+      outDir: "../dist-page",
+      emptyOutDir: true,
+      license: { fileName: "licenses.md" }, // of what is shipped with it
+      rollupOptions: {
+        input: { index: path("page/index.html"), "service-worker": path("page/service-worker.ts") },
+        output: { format: "es", ...names },
+      },
+    },
+  }),
   extension: () => ({
     ...common,
     publicDir: "extension/static",
     worker: { format: "es", rollupOptions: { output: names } },
     build: {
       ...common.build,
-      outDir: "extension/dist",
+      outDir: "dist-extension",
+      license: { fileName: "licenses.md" }, // of what is shipped with it
       rollupOptions: {
         input: { panel: "extension/panel/panel.ts", background: "extension/background.ts" },
         output: { format: "es", ...names },
@@ -55,7 +75,7 @@ const builds: Record<string, () => UserConfig> = {
     ...common,
     build: {
       ...common.build,
-      outDir: "extension/dist",
+      outDir: "dist-extension",
       emptyOutDir: false,
       rollupOptions: { input: { page: "extension/page/page.ts" }, output: { format: "iife", ...names } },
     },
@@ -72,6 +92,7 @@ const builds: Record<string, () => UserConfig> = {
           parity: "tests/parity.ts",
           chromium: "tests/chromium/chromium.ts",
           extension: "tests/extension/remote.ts",
+          page: "tests/chromium/page.ts",
         },
         external: [/^\/dist\//], // what a page imports
         output: { format: "es", ...names },

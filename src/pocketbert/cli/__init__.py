@@ -22,6 +22,7 @@ from pocketbert.errors import InputError, PocketbertError, needing
 VERBS = {
     "ask": ("pocketbert.cli.ask", "Answer a question with the exact words of a page."),
     "attention": ("pocketbert.cli.attention", "Write a page that shows where every attention head looks."),
+    "bundle": ("pocketbert.cli.bundle", "Write a reader and all that a browser needs to run it."),
     "compare": ("pocketbert.cli.compare", "Compare the size, speed and scores of models on this machine."),
     "copy": ("pocketbert.cli.copy", "Copy a recipe and its presets, to change and to own."),
     "distill": ("pocketbert.cli.distill", "Teach a small model what a large one knows, layer by layer."),
@@ -34,6 +35,7 @@ VERBS = {
     "tokens": ("pocketbert.cli.tokens", "Show how a text is cut into tokens."),
     "train": ("pocketbert.cli.train", "Train a model with a recipe."),
     "vocab": ("pocketbert.cli.vocab", "List, search and count the words of a vocabulary."),
+    "web": ("pocketbert.cli.web", "Serve a page that answers questions about texts, HTML and PDF files."),
 }
 
 

@@ -1,6 +1,8 @@
 """Whether the files of a model folder are those that were put there: `manifest.json` holds their SHA-256.
 
-{"sha256": {"config.json": "…", "onnx/model_quantized.onnx": "…"}}
+{"sha256": {"config.json": "…", "onnx/model_quantized.onnx": "…"}, "bytes": {"config.json": 822, …}}
+
+The sizes are for whoever shows how much of a download is left.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from pocketbert.errors import CheckpointError
 
 FILE_NAME = "manifest.json"
 KEY = "sha256"
+SIZES = "bytes"
 
 
 def write_manifest(folder: Path) -> Path:
-    """List every file of a folder with its hash."""
+    """List every file of a folder with its hash and its size."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / FILE_NAME)
     hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
     path = folder / FILE_NAME
-    path.write_text(json.dumps({KEY: hashes}, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps({KEY: hashes, SIZES: sizes}, indent=2) + "\n", encoding="utf-8")
     return path
 
 

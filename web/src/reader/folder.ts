@@ -3,7 +3,8 @@
  *
  * {"sha256": {"config.json": "…", "onnx/model_quantized.onnx": "…"}, "bytes": {"config.json": 822, …}}
  *
- * The sizes are for the progress bar and may be left out.
+ * The sizes are for the progress bar and may be left out. `"optimised": true` says that the engine has nothing left to
+ * do to the model's graph.
  */
 
 import { CheckpointError, ConfigError, PocketbertError, TokenizerError, shown } from "../errors";
@@ -24,6 +25,8 @@ export type Precision = keyof typeof MODELS;
 export interface ReaderFiles {
   model: Uint8Array<ArrayBuffer>;
   precision: Precision;
+  /** Whether the graph was optimised when it was bundled. */
+  optimised: boolean;
   tokenizer: Settings;
   calibration: Calibration;
   calibrated: boolean;
@@ -35,7 +38,7 @@ type Progress = (loaded: number, total: number) => void;
 
 /** Fetch and check all that a reader needs; `folder` ends with a slash. */
 export async function fetchReader(folder: URL, progress: Progress = () => {}): Promise<ReaderFiles> {
-  const { hashes, sizes } = await fetchManifest(folder);
+  const { hashes, sizes, optimised } = await fetchManifest(folder);
   const listed = (name: string) => Object.hasOwn(hashes, name);
   const precision = (Object.keys(MODELS) as Precision[]).find((kind) => listed(MODELS[kind]));
   if (!precision)
@@ -60,6 +63,7 @@ export async function fetchReader(folder: URL, progress: Progress = () => {}): P
   return {
     model: files.get(MODELS[precision])!,
     precision,
+    optimised,
     tokenizer:
       words === "vocab.txt"
         ? fromVocabTxt(decoded(new URL(words, folder), files.get(words)!), config)
@@ -70,16 +74,24 @@ export async function fetchReader(folder: URL, progress: Progress = () => {}): P
   };
 }
 
-async function fetchManifest(
-  folder: URL,
-): Promise<{ hashes: Record<string, string>; sizes: Record<string, number> }> {
+interface Manifest {
+  hashes: Record<string, string>;
+  sizes: Record<string, number>;
+  optimised: boolean;
+}
+
+async function fetchManifest(folder: URL): Promise<Manifest> {
   const url = new URL("manifest.json", folder);
-  const data = parsed(url, await download(url)) as { sha256?: unknown; bytes?: unknown };
+  const data = parsed(url, await download(url)) as { sha256?: unknown; bytes?: unknown; optimised?: unknown };
   const hashes = data?.sha256;
   if (!hashes || typeof hashes !== "object" || !Object.values(hashes).every((hash) => typeof hash === "string"))
     throw new CheckpointError(`${url.href} holds no hashes; ${ADVICE}`);
   const sizes = data.bytes && typeof data.bytes === "object" ? data.bytes : {};
-  return { hashes: hashes as Record<string, string>, sizes: sizes as Record<string, number> };
+  return {
+    hashes: hashes as Record<string, string>,
+    sizes: sizes as Record<string, number>,
+    optimised: data.optimised === true,
+  };
 }
 
 async function fetchFile(folder: URL, name: string, expected: string, count: Counter): Promise<Bytes> {

@@ -29,12 +29,19 @@ export class Session {
   /** Open an ONNX file; `pad` is the token that fills up a batch. */
   static async open(
     model: Uint8Array,
-    options: { precision: Precision; threads: number; device: "auto" | "wasm"; pad: number; test: Window },
+    options: {
+      precision: Precision;
+      optimised: boolean;
+      threads: number;
+      device: "auto" | "wasm";
+      pad: number;
+      test: Window;
+    },
   ): Promise<Session> {
     wasm.env.wasm.numThreads = options.threads;
     // Left to itself, the library looks for further files if the worker is from another host than the page.
     wasm.env.wasm.wasmPaths = { wasm: engine };
-    const session = await create(wasm, model, "wasm");
+    const session = await create(wasm, model, "wasm", options.optimised);
     check(session);
     const plain = new Session(wasm, session, "wasm", options.pad);
     if (options.device === "wasm" || options.precision.startsWith("int8")) return plain;
@@ -116,6 +123,16 @@ function check({ inputNames, outputNames }: wasm.InferenceSession): void {
     );
 }
 
-function create(library: Library, model: Uint8Array, provider: Device): Promise<wasm.InferenceSession> {
-  return library.InferenceSession.create(model, { executionProviders: [provider], logSeverityLevel: 3 });
+function create(
+  library: Library,
+  model: Uint8Array,
+  provider: Device,
+  optimised = false,
+): Promise<wasm.InferenceSession> {
+  return library.InferenceSession.create(model, {
+    executionProviders: [provider],
+    logSeverityLevel: 3,
+    // To look for what can be fused takes longer than all the rest of opening.
+    graphOptimizationLevel: optimised ? "disabled" : "all",
+  });
 }

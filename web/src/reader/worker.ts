@@ -68,6 +68,7 @@ async function load(task: Task & { type: "load" }, progress: (value: unknown) =>
   const questions = new QuestionAnswerer(files);
   const session = await Session.open(files.model, {
     precision: files.precision,
+    optimised: files.optimised,
     threads: task.threads,
     device: task.device,
     pad: questions.tokenizer.special("pad"),

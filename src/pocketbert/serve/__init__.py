@@ -1,0 +1,1 @@
+"""HTTP on this machine."""
