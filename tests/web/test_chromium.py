@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pocketbert.runtime.manifest import write_manifest
 from pocketbert.runtime.questions import QuestionAnswerer
 from strange_texts import utf16
 from toy_reader import save_reader
-from web_cases import CASES, LONG
+from web_cases import BAKERY, CASES, LONG, RIVER, TELESCOPE
 from web_package import embedded_folder, in_chromium
 
 # The same numbers in eight bits are rounded elsewhere in WebAssembly: probabilities differ a little, answers rarely.
@@ -34,9 +35,10 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_embedded_reader_answers_as_in_python(embedded: Path) -> None:
     cases = [*CASES, ("Where does the Oru rise?", LONG), ("Who directs the observatory?", LONG)]
-    jobs = [
-        {"question": question, "passages": [passage], "options": {"topK": 3}} for question, passage in cases
-    ]
+    page = a_long_page()
+    asked = [(question, [passage], {"topK": 3}) for question, passage in cases]
+    asked.append(("Who directs the observatory?", [page], {"deadline": 0}))
+    jobs = [dict(zip(("question", "passages", "options"), case, strict=True)) for case in asked]
     outcome = in_chromium("answers", embedded, cases=jobs)
     assert (outcome["device"], outcome["threads"], outcome["calibrated"]) == ("wasm", 1, True)
     assert outcome["stages"] == ["files", "engine"]
@@ -44,18 +46,19 @@ def test_the_embedded_reader_answers_as_in_python(embedded: Path) -> None:
     assert outcome["longest"] < 50  # milliseconds in which the page could not do anything else
 
     qa = QuestionAnswerer.load(threads=1)
-    for (question, passage), row in zip(cases, outcome["results"], strict=True):
-        expected, found = qa(question, passage, top_k=3), row["result"]
-        first = (found["text"], found["start"], found["end"], found["found"])
-        assert first == (
-            expected.text,
-            utf16(passage, expected.start),
-            utf16(passage, expected.end),
-            expected.found,
-        ), question
+    *results, far = (row["result"] for row in outcome["results"])
+    assert far["text"] == qa("Who directs the observatory?", page, deadline=0).text == "Dr. Ines Falk"
+    assert (far["read"]["windows"], far["read"]["complete"]) == (3, False)
+    others = []
+    for (question, passage), found in zip(cases, results, strict=True):
+        expected = qa(question, passage, top_k=3)
+        places = (utf16(passage, expected.start), utf16(passage, expected.end))
+        if (found["text"], found["start"], found["end"]) != (expected.text, *places):
+            others.append((question, expected.text, found["text"]))
+            continue
         assert found["noAnswer"] == pytest.approx(expected.no_answer, abs=NEAR)
         assert found["score"] == pytest.approx(expected.score, abs=NEAR)
-        assert found["read"]["of"] == expected.read.of
+        assert (found["found"], found["read"]["of"]) == (expected.found, expected.read.of)
         assert len(found["answers"]) == len(expected)
         for answer in found["answers"]:
             assert sliced(passage, answer["start"], answer["end"]) == answer["text"]
@@ -63,6 +66,7 @@ def test_the_embedded_reader_answers_as_in_python(embedded: Path) -> None:
             assert sliced(passage, sentence["start"], sentence["end"]) == sentence["text"]
         if expected.found:
             assert found["answers"][0]["sentence"]["text"] == expected[0].sentence.text
+    assert len(others) <= 1, others  # on a processor that rounds in yet another way
 
 
 def test_a_reading_can_be_followed_cancelled_and_ended(embedded: Path) -> None:
@@ -76,7 +80,11 @@ def test_a_reading_can_be_followed_cancelled_and_ended(embedded: Path) -> None:
         == "AbortError"
     )
     assert [of for _, of in outcome["seen"]] == [windows] * len(outcome["seen"])
-    assert outcome["seen"][-1][0] < windows / 2  # it stopped, and the next question did not wait for the rest
+    read = outcome["seen"][-1][0]
+    assert read < windows / 4
+    assert (
+        outcome["waited"] < outcome["pace"] * (windows - read) / 2
+    )  # the next question did not wait for the rest
     assert outcome["after"]["read"]["complete"]
     assert 0 < outcome["late"]["windows"] < outcome["late"]["of"] == windows
     assert not outcome["late"]["complete"]
@@ -84,9 +92,12 @@ def test_a_reading_can_be_followed_cancelled_and_ended(embedded: Path) -> None:
     assert {name: error["name"] for name, error in errors.items()} == dict.fromkeys(errors, "InputError")
     assert "topk; the options are topK" in errors["option"]["message"]
     assert "a question of 400 tokens leaves 0 of 128" in errors["long"]["message"]
-    assert "while it was reading" in outcome["disposed"][0]["message"]
-    assert "load it again" in outcome["disposed"][1]["message"]
+    assert "while it was reading" in outcome["disposed"][0]
+    assert "load it again" in outcome["disposed"][1]
     assert outcome["workers"] == 0
+    assert (
+        outcome["memories"]["after"] < outcome["memories"]["held"] - 75
+    )  # megabytes; the model alone takes that much
 
 
 def test_files_that_are_not_the_right_ones_are_refused(toy: Path) -> None:
@@ -102,10 +113,25 @@ def test_files_that_are_not_the_right_ones_are_refused(toy: Path) -> None:
 def test_threads_are_tried_on_an_isolated_page_only(toy: Path) -> None:
     case = {"question": "What is it?", "passages": ["It is gold."], "options": {}}
     outcome = in_chromium("threads", toy, cases=[case])
-    assert outcome["plain"] == {"isolated": False, "threads": 1, "device": "wasm", "text": "gold"}
-    assert outcome["isolated"]["isolated"]
-    assert outcome["isolated"]["threads"] in (1, 2)
-    assert outcome["isolated"]["text"] == "gold"
+    alone = {"isolated": False, "threads": 1, "trials": [], "device": "wasm", "text": "gold"}
+    assert outcome["plain"] == alone
+    isolated = outcome["isolated"]
+    times = {trial["threads"]: trial["milliseconds"] for trial in isolated["trials"]}
+    assert list(times) == [1, 2]
+    faster = min(times, key=lambda threads: (times[threads], threads))
+    assert isolated == alone | {"isolated": True, "threads": faster, "trials": isolated["trials"]}
+
+
+def test_webgpu_is_taken_where_it_reads_the_same(toy: Path) -> None:
+    """By software here, which nobody gets without asking; a Chromium that has not even that reads by WebAssembly."""
+    case = {"question": "What is it?", "passages": ["It is gold."], "options": {}}
+    outcome = in_chromium("graphics", toy, cases=[case])
+    devices = {name: found["device"] for name, found in outcome.items()}
+    offered = "webgpu" if outcome["webgpu"]["offered"] else "wasm"
+    assert devices == {"auto": "wasm", "webgpu": offered, "wasm": "wasm"}
+    assert outcome["auto"] == outcome["wasm"]
+    assert outcome["webgpu"]["text"] == "gold"
+    assert outcome["webgpu"]["score"] == pytest.approx(outcome["wasm"]["score"], abs=1e-3)
 
 
 def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:
@@ -114,6 +140,8 @@ def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:
         "last": "The last word of this passage is gold",
         "alone": "gold",
         "blank": " \n ",
+        "controls": "\x1c\x85",
+        "invisible": "\u200b",
         "repeated": "It is silver. " * 60 + "It is gold, and silver, and bronze, and gold again.",
         "none": "There is nothing of the kind in here.",
         "moved": "  😀 gold 😀",
@@ -129,7 +157,7 @@ def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:
     assert found["first"][0] == {"text": "Gold", "startIndex": 0, "endIndex": 4, "score": 20}
     assert found["last"][0] == {"text": "gold", "startIndex": 33, "endIndex": 37, "score": 20}
     assert found["alone"] == [{"text": "gold", "startIndex": 0, "endIndex": 4, "score": 20}]
-    assert found["blank"] == found["none"] == []
+    assert found["blank"] == found["controls"] == found["invisible"] == found["none"] == []
     assert found["moved"][0] == {"text": "gold", "startIndex": 5, "endIndex": 9, "score": 20}
     assert found["asked"][0]["text"] == "gold"
     texts = [answer["text"] for answer in found["repeated"]]
@@ -138,6 +166,13 @@ def test_the_calls_of_tfjs_qna_work_and_its_defects_are_gone(toy: Path) -> None:
     assert texts == [answer.text for answer in expected]
     assert [answer["score"] for answer in found["repeated"]] == [answer.logit for answer in expected]
     assert in_chromium("module", toy, cases=cases)["found"] == outcome["own"]["found"]
+
+
+def a_long_page() -> str:
+    """A hundred thousand words, in which one paragraph holds the answer."""
+    draw = random.Random(1)
+    words = [draw.choice((BAKERY + RIVER).split()) for _ in range(100_000)]
+    return f"{' '.join(words[:60_000])}. {TELESCOPE} {' '.join(words[60_000:])}"
 
 
 def sliced(text: str, start: int, end: int) -> str:

@@ -14,6 +14,6 @@ export function load(options: LoadOptions = {}): Promise<Reader> {
 export type { LoadOptions, Reader } from "./reader/load";
 export type { Answer, Read, Result, Sentence, WindowReport } from "./reader/answer";
 export type { Options } from "./reader/options";
-export type { Device, LoadProgress } from "./reader/protocol";
+export type { Device, DeviceChoice, LoadProgress } from "./reader/protocol";
 export { CheckpointError, ConfigError, InputError, PocketbertError, TokenizerError } from "./errors";
-export { version } from "../package.json";
+export { version } from "./version";

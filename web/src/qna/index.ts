@@ -9,4 +9,4 @@ export function load(config?: ModelConfig): Promise<QuestionAndAnswer> {
 }
 
 export type { Answer, ModelConfig, QuestionAndAnswer } from "./qna";
-export { version } from "../../package.json";
+export { version } from "../version";

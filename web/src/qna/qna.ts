@@ -33,6 +33,7 @@ export interface QuestionAndAnswer {
 }
 
 const ANSWERS = 5;
+const BLANK = /^[\s\x1c-\x1f\x85]*$/; // as Python, and so our reader, sees blanks
 
 export async function loadModel(config: ModelConfig | undefined, places: Places): Promise<QuestionAndAnswer> {
   if (config !== undefined && typeof config?.modelUrl !== "string")
@@ -51,7 +52,7 @@ async function findAnswers(reader: Reader, question: string, context: string): P
     throw new InputError(
       `findAnswers got ${shown(question)} and ${shown(context)}; give a question and a passage, both as strings`,
     );
-  if (!question.trim() || !context.trim()) return [];
+  if (BLANK.test(question) || BLANK.test(context)) return [];
   // Every window: whoever asks for the five best expects them from the whole passage.
   const choices = { topK: ANSWERS, read: "all", longQuestion: "cut" } as const;
   const { answers, questionCut } = await reader.answer(question, context, choices);

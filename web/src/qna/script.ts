@@ -1,6 +1,6 @@
 /** The drop-in for tfjs-models/qna for a script tag: it makes the global `qna`. */
 
-import { version } from "../../package.json";
+import { version } from "../version";
 import { type ModelConfig, loadModel } from "./qna";
 
 // Only while the script runs does the document know which one it is.

@@ -40,10 +40,7 @@ export class Document {
   }
 }
 
-/**
- * Where one window is: its tokens in its document, and whether another window overlaps it on the left and the
- * right.
- */
+/** Where one window is: its tokens in its document, and how many the next window has. */
 export interface Stretch {
   document: number;
   first: number;

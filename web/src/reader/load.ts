@@ -4,7 +4,7 @@ import { InputError, shown } from "../errors";
 import type { Result } from "./answer";
 import { Connection, type Listener } from "./connection";
 import { type Options, choicesOf } from "./options";
-import type { Device, LoadProgress, Loaded, Task } from "./protocol";
+import type { Device, DeviceChoice, LoadProgress, Loaded, Task } from "./protocol";
 
 export interface LoadOptions {
   /** The address of a model folder; by default the folder `model` beside the script. */
@@ -14,11 +14,16 @@ export interface LoadOptions {
   signal?: AbortSignal;
   /** How many threads to try. More than 1 are used if the page is cross-origin isolated and they prove faster. */
   threads?: number;
-  /** "auto" takes WebGPU for a model in floating point, if it is there and reads the same. */
-  device?: "auto" | "wasm";
+  /**
+   * "auto" takes WebGPU for a model in floating point, if there is a graphics processor and a window reads the same on it.
+   * "webgpu" tries it for every model, on whatever the browser offers; if the window reads otherwise, it is "wasm" again.
+   */
+  device?: DeviceChoice;
   /** Where worker.js lies; by default beside the script. A bundler may have moved it. */
   worker?: string | URL;
 }
+
+const DEVICES: readonly DeviceChoice[] = ["auto", "wasm", "webgpu"];
 
 /** Where things are if nobody says otherwise. */
 export interface Places {
@@ -31,6 +36,8 @@ export class Reader {
   /** What computes. */
   readonly device: Device;
   readonly threads: number;
+  /** How long a window took with one thread and with several, if several were tried. */
+  readonly trials: { threads: number; milliseconds: number }[] = [];
   /** Whether the scores were calibrated for this model; if not, they are its bare softmax. */
   readonly calibrated: boolean;
   /** The longest window that the model can read, in tokens; null if its files do not say. */
@@ -73,8 +80,8 @@ export async function open(options: LoadOptions, places: Places): Promise<Reader
   const { threads = 1, device = "auto", signal, progress } = options;
   if (!Number.isInteger(threads) || threads < 1)
     throw new InputError(`threads is ${shown(threads)}; it must be a whole number from 1 up`);
-  if (device !== "auto" && device !== "wasm")
-    throw new InputError(`device is ${shown(device)}; allowed are "auto", "wasm"`);
+  if (!DEVICES.includes(device))
+    throw new InputError(`device is ${shown(device)}; allowed are ${DEVICES.map(shown).join(", ")}`);
   const worker = address(options.worker ?? places.worker, "worker");
   const model = address(options.model ?? places.model, "model");
   if (!model.pathname.endsWith("/")) model.pathname += "/";
@@ -117,6 +124,9 @@ async function faster(single: Started, start: () => Promise<Started>, signal?: A
     const times = [await time(single), await time(many)] as const;
     const [winner, loser] = times[1] < times[0] ? [many, single] : [single, many];
     loser.connection.close();
+    [single, many].forEach(({ reader: { threads } }, place) =>
+      winner.reader.trials.push({ threads, milliseconds: times[place]! }),
+    );
     return winner;
   } catch (error) {
     many?.connection.close();

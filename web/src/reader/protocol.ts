@@ -3,6 +3,8 @@
 import type { Choices } from "./options";
 
 export type Device = "wasm" | "webgpu";
+/** What may compute: see `LoadOptions.device`. */
+export type DeviceChoice = "auto" | Device;
 
 /** How far loading has come. */
 export interface LoadProgress {
@@ -23,7 +25,7 @@ export interface Loaded {
 }
 
 export type Task =
-  | { type: "load"; model: string; threads: number; device: "auto" | "wasm" }
+  | { type: "load"; model: string; threads: number; device: DeviceChoice }
   | { type: "answer"; question: string; passages: string[]; choices: Choices }
   /** Milliseconds for one window, the least of a few tries. */
   | { type: "measure" };

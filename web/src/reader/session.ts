@@ -1,8 +1,8 @@
 /**
  * One model, ready to run: by WebAssembly, or by WebGPU where that is there and gives the same.
  *
- * The WebGPU engine is a download of its own, fetched only for models in floating point: of eight-bit ones WebGPU
- * computes too little itself.
+ * The WebGPU engine is a download of its own, by itself fetched for models in floating point only: eight-bit ones are
+ * rounded differently by any two engines, up to a logit apart, so that none would pass the test.
  */
 
 import engine from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
@@ -11,7 +11,7 @@ import { CheckpointError } from "../errors";
 import type { Window } from "../text/windows";
 import type { Precision } from "./folder";
 import { type Output, agree } from "./output";
-import type { Device } from "./protocol";
+import type { Device, DeviceChoice } from "./protocol";
 
 type Library = Pick<typeof wasm, "InferenceSession" | "Tensor">;
 
@@ -33,7 +33,7 @@ export class Session {
       precision: Precision;
       optimised: boolean;
       threads: number;
-      device: "auto" | "wasm";
+      device: DeviceChoice;
       pad: number;
       test: Window;
     },
@@ -44,8 +44,9 @@ export class Session {
     const session = await create(wasm, model, "wasm", options.optimised);
     check(session);
     const plain = new Session(wasm, session, "wasm", options.pad);
-    if (options.device === "wasm" || options.precision.startsWith("int8")) return plain;
-    return (await graphics(model, options.pad, plain, options.test)) ?? plain;
+    const { device, precision, test } = options;
+    if (device === "wasm" || (device === "auto" && precision.startsWith("int8"))) return plain;
+    return (await graphics(model, device === "webgpu", plain, test)) ?? plain;
   }
 
   /** The logits of some windows, read as one batch. */
@@ -85,13 +86,13 @@ export class Session {
     await this.session.release();
   }
 
-  /** A session on the graphics processor, if there is a real one. */
-  static async onGraphics(model: Uint8Array, pad: number): Promise<Session | null> {
+  /** The same model by WebGPU; nothing if there is none, or, unless `software` will do, no real graphics processor. */
+  async onGraphics(model: Uint8Array, software: boolean): Promise<Session | null> {
     const { gpu } = globalThis.navigator as { gpu?: { requestAdapter(): Promise<GraphicsAdapter | null> } };
     const adapter = await gpu?.requestAdapter();
-    if (!adapter || adapter.info?.isFallbackAdapter || adapter.isFallbackAdapter) return null;
+    if (!adapter || (!software && (adapter.info?.isFallbackAdapter || adapter.isFallbackAdapter))) return null;
     const library = await import("onnxruntime-web/webgpu");
-    return new Session(library, await create(library, model, "webgpu"), "webgpu", pad);
+    return new Session(library, await create(library, model, "webgpu"), "webgpu", this.pad);
   }
 }
 
@@ -101,9 +102,9 @@ interface GraphicsAdapter {
 }
 
 /** The session on the graphics processor if it reads a window as the plain one does, which is closed then. */
-async function graphics(model: Uint8Array, pad: number, plain: Session, test: Window): Promise<Session | null> {
+async function graphics(model: Uint8Array, software: boolean, plain: Session, test: Window): Promise<Session | null> {
   try {
-    const session = await Session.onGraphics(model, pad);
+    const session = await plain.onGraphics(model, software);
     if (!session) return null;
     const same = agree(await plain.run([test]), await session.run([test]));
     await (same ? plain : session).close();
@@ -132,6 +133,7 @@ function create(
   return library.InferenceSession.create(model, {
     executionProviders: [provider],
     logSeverityLevel: 3,
+    enableMemPattern: false, // a memory plan for each shape of batch would be kept for ever
     // To look for what can be fused takes longer than all the rest of opening.
     graphOptimizationLevel: optimised ? "disabled" : "all",
   });

@@ -93,15 +93,24 @@ class Marks {
         this.start = this.starts[used]!;
         this.end = this.ends[used++]!;
       }
-      const code = codes[from]!;
-      if (!(libraryClass(code) & accent)) this.sink(code, this.start, this.end);
+      this.emit(codes[from]!);
     }
     codes.length = ranks.length = further.length = this.starts.length = this.ends.length = 0;
   }
 
+  private emit(code: number): void {
+    if (!(libraryClass(code) & accent)) this.sink(code, this.start, this.end);
+  }
+
   private push(code: number, start: number, end: number, inserted: boolean): void {
     const rank = combiningClass(code);
-    if (rank === 0 && this.codes.length) this.flush();
+    if (rank === 0) {
+      // What is no mark stays before the marks that follow: it need not wait for them.
+      if (this.codes.length) this.flush();
+      if (!inserted) [this.start, this.end] = [start, end];
+      this.emit(code);
+      return;
+    }
     this.codes.push(code);
     this.ranks.push(rank);
     this.further.push(inserted);

@@ -120,21 +120,28 @@ class Word {
 /** Columns that grow. */
 class Columns {
   length = 0;
-  private columns = [0, 1, 2].map(() => new Int32Array(256));
+  private ids = new Int32Array(256);
+  private starts = new Int32Array(256);
+  private ends = new Int32Array(256);
 
-  push(...row: [number, number, number]): void {
-    if (this.length === this.columns[0]!.length)
-      this.columns = this.columns.map((column) => {
-        const larger = new Int32Array(2 * column.length);
-        larger.set(column);
-        return larger;
-      });
-    for (let column = 0; column < 3; column++) this.columns[column]![this.length] = row[column]!;
-    this.length++;
+  push(id: number, start: number, end: number): void {
+    if (this.length === this.ids.length) this.resize(2 * this.length);
+    this.ids[this.length] = id;
+    this.starts[this.length] = start;
+    this.ends[this.length++] = end;
   }
 
   trimmed(): Tokens {
-    const [ids, starts, ends] = this.columns.map((column) => column.slice(0, this.length));
-    return { ids: ids!, starts: starts!, ends: ends! };
+    this.resize(this.length);
+    return { ids: this.ids, starts: this.starts, ends: this.ends };
+  }
+
+  private resize(size: number): void {
+    const resized = (column: Int32Array) => {
+      const other = new Int32Array(size);
+      other.set(column.subarray(0, size));
+      return other;
+    };
+    [this.ids, this.starts, this.ends] = [resized(this.ids), resized(this.starts), resized(this.ends)];
   }
 }

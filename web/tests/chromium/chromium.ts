@@ -5,6 +5,7 @@
  * The standard input is JSON: {"dist": …, "model": …, "chromium": …, and what the scenario asks for}.
  */
 
+import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { type Page, chromium } from "playwright-core";
 import { scenarios } from "./scenarios";
@@ -23,7 +24,10 @@ const browser = await chromium.launch({
   headless: true,
   args: [
     "--no-sandbox",
-    "--disable-gpu",
+    // WebGPU by software: headless there is no graphics processor.
+    "--enable-unsafe-webgpu",
+    "--use-webgpu-adapter=swiftshader",
+    "--enable-features=Vulkan",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -46,7 +50,15 @@ try {
     await page.goto(`${site.home}${name}`);
     return page;
   };
-  const outcome = await scenarios[process.argv[2]!]!({ visit, job });
+  const memory = async () => {
+    const session = await browser.newBrowserCDPSession();
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    const statuses = processInfo
+      .filter(({ type }) => type === "renderer")
+      .map(({ id }) => readFileSync(`/proc/${id}/status`, "utf8"));
+    return statuses.reduce((sum, status) => sum + Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024, 0);
+  };
+  const outcome = await scenarios[process.argv[2]!]!({ visit, memory, job });
   const homes = [site.home, elsewhere.home, `blob:${site.home}`];
   const offOrigin = requests.filter((url) => !homes.some((home) => url.startsWith(home)));
   process.stdout.write(JSON.stringify({ outcome, offOrigin, violations, requests }));

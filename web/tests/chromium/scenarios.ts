@@ -12,6 +12,8 @@ interface Job {
 
 export interface Stage {
   visit(name: string): Promise<Page>;
+  /** What the processes behind the pages hold, in megabytes. */
+  memory(): Promise<number>;
   job: Job;
 }
 
@@ -52,7 +54,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
   /**
    * A long page: progress, a cancelled reading, a reading after it, a deadline, errors, and the end of the worker.
    */
-  async life({ visit, job }) {
+  async life({ visit, memory, job }) {
     const page = await visit("plain");
     const outcome = await page.evaluate(async ({ long: { question, passage } }) => {
       const { load } = (await import("/dist/pocketbert.js" as string)) as Module;
@@ -67,6 +69,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
       const reader = await load();
       const controller = new AbortController();
       const seen: [number, number][] = [];
+      const start = performance.now();
       const reading = reader.answer(question, passage, {
         read: "all",
         signal: controller.signal,
@@ -77,6 +80,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
       });
       const cancelled = await failure(reading);
       const begin = performance.now();
+      const pace = (begin - start) / seen.at(-1)![0]; // milliseconds a window
       const after = await reader.answer(question, passage.slice(0, 300));
       const waited = performance.now() - begin;
       const late = await reader.answer(question, passage, { read: "all", deadline: 0 });
@@ -86,22 +90,20 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
         option: await failure(reader.answer("Who?", passage, { topk: 3 } as never)),
         long: await failure(reader.answer("why ".repeat(400), passage)),
       };
-      const last = failure(reader.answer(question, passage, { read: "all" }));
-      reader.dispose();
-      return {
-        aborted,
-        stoppedLoad,
-        cancelled,
-        seen,
-        after,
-        waited,
-        late: late.read,
-        errors,
-        disposed: [await last, await failure(reader.answer("Who?", passage))],
-      };
+      Object.assign(globalThis, { reader });
+      return { aborted, stoppedLoad, cancelled, seen, pace, after, waited, late: late.read, errors };
     }, job);
-    await page.waitForTimeout(200);
-    return { ...outcome, workers: page.workers().length };
+    const held = await memory();
+    const disposed = await page.evaluate(async ({ long: { question, passage } }) => {
+      const { reader } = globalThis as unknown as { reader: Pocketbert.Reader };
+      const message = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message);
+      const last = message(reader.answer(question, passage, { read: "all" }));
+      reader.dispose();
+      return [await last, await message(reader.answer(question, passage))];
+    }, job);
+    await page.waitForTimeout(1000);
+    const memories = { held, after: await memory() };
+    return { ...outcome, disposed, memories, workers: page.workers().length };
   },
 
   /** A file that is not the one of the manifest, a folder that is not there, and a worker that is not there. */
@@ -134,9 +136,27 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
         const reader = await load({ threads: 2 });
         const { question, passages, options } = cases[0]!;
         const { text } = await reader.among(question, passages, options);
-        return { isolated: crossOriginIsolated, threads: reader.threads, device: reader.device, text };
+        const { device, threads, trials } = reader;
+        return { isolated: crossOriginIsolated, threads, device, trials, text };
       }, job);
     return { plain: await ask("plain"), isolated: await ask("isolated") };
+  },
+
+  /** WebGPU: a software one is not taken by itself, but can be asked for, and then reads the same. */
+  async graphics({ visit, job }) {
+    const ask = async (device: Pocketbert.DeviceChoice) =>
+      (await visit("plain")).evaluate(
+        async ({ cases, device }) => {
+          const { load } = (await import("/dist/pocketbert.js" as string)) as Module;
+          const reader = await load({ device });
+          const { question, passages, options } = cases[0]!;
+          const { text, score } = await reader.among(question, passages, options);
+          const { gpu } = navigator as { gpu?: { requestAdapter(): Promise<unknown> } };
+          return { device: reader.device, offered: Boolean(await gpu?.requestAdapter()), text, score };
+        },
+        { ...job, device },
+      );
+    return { auto: await ask("auto"), webgpu: await ask("webgpu"), wasm: await ask("wasm") };
   },
 
   /** The calls that the documentation of tfjs-models/qna shows, from a script tag of this and of another origin. */
