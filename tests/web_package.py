@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pocketbert.bundle.targets import TARGETS, UNPACKED
+from pocketbert.bundle.web_files import web_files
 from pocketbert.runtime.folder import EMBEDDED
 from pocketbert.runtime.manifest import FILE_NAME, write_manifest
 from pocketbert.text.loading import EMBEDDED as WORDS
@@ -66,13 +68,7 @@ def built_extension() -> Path:
     """The extension without a model, built."""
     installed()
     with _locked():
-        wanted = _hash(("src", "extension/page", "extension/panel", "extension/static", "extension/background.ts", *SETTINGS))
-        dist = WEB / "extension" / "dist"
-        stamp = WEB / "extension" / ".built"
-        if not dist.exists() or not stamp.exists() or stamp.read_text() != wanted:
-            node("npm", "run", "--silent", "build:extension")
-            stamp.write_text(wanted)
-    return dist
+        return web_files(TARGETS["extension"])[UNPACKED]
 
 
 def asked(folder: Path, requests: Iterable[dict[str, Any]]) -> list[Any]:
