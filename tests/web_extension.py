@@ -42,9 +42,11 @@ EXTRACT = """(async () => {
 SHOWN = """(async () => {
   const [{ id }] = await chrome.tabs.query({ active: true, currentWindow: true });
   const colours = (places) => {
-    const views = [window, ...[...document.querySelectorAll("iframe")].map((frame) => frame.contentWindow)];
-    const ranges = (view) => { try { return [...(view.CSS.highlights.get("pocketbert-answer") ?? [])]; } catch { return []; } };
-    return places.map((place) => pocketbertPage.show([place], 0) === "shown" ? views.flatMap(ranges).map(String).join("") : null);
+    const inner = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument?.defaultView);
+    const views = [window, ...inner.filter(Boolean)];
+    const ranges = (view) => [...(view.CSS.highlights.get("pocketbert-answer") ?? [])];
+    const coloured = () => views.flatMap(ranges).map(String).join("");
+    return places.map((place) => pocketbertPage.show([place], 0) === "shown" ? coloured() : null);
   };
   const target = { tabId: id, frameIds: [0] };
   return (await chrome.scripting.executeScript({ target, func: colours, args: [PLACES] }))[0].result;

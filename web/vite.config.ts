@@ -63,7 +63,6 @@ const builds: Record<string, () => UserConfig> = {
     build: {
       ...common.build,
       outDir: "dist-extension",
-      license: { fileName: "licenses.md" }, // of what is shipped with it
       rollupOptions: {
         input: { panel: "extension/panel/panel.ts", background: "extension/background.ts" },
         output: { format: "es", ...names },

@@ -5,19 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from fpdf import FPDF
 
-from pocketbert.runtime.manifest import write_manifest
+from pocketbert.bundle.folder import make_bundle
+from pocketbert.bundle.targets import PACKED, UNPACKED
+from pocketbert.runtime.manifest import check_manifest, write_manifest
 from pocketbert.runtime.questions import QuestionAnswerer
 from toy_reader import save_reader
 from web_cases import BAKERY, CASES, LIGHTHOUSE, RIVER
 from web_extension import Browser, assembled, browser_with, wait_until
-from web_package import embedded_folder
+from web_package import built_extension
 
 LIKELY = {"gold": 10.0, "silver": 9.7, "bronze": 9.5}  # near enough to one another to be answers, all three
-METALS = "<p>It is silver.</p><p style='height:3000px'></p><p>It is <b>go</b>ld, they say, or <i>bronze</i>.</p>"
+METALS = (
+    "<p>It is silver.</p><p style='height:3000px'></p><p>It is <b>go</b>ld, they say, or <i>bronze</i>.</p>"
+)
 FILLER = "Nothing of that kind stands in here, it is only there to be long. "  # 14 words
 NOWHERE = "<p>There is nothing of that kind in here.</p>"
 
@@ -78,7 +83,9 @@ def test_answers_are_clicked_and_screen_readers_get_names(browser: Browser) -> N
     browser.wait_for(lambda state: state["current"] == 2)
     assert browser.coloured()["current"] == ["bronze"]
     tree = browser.do("protocol", method="Accessibility.getFullAXTree", params={})["nodes"]
-    named = {(node["role"]["value"], node["name"]["value"]) for node in tree if node.get("name", {}).get("value")}
+    named = {
+        (node["role"]["value"], node["name"]["value"]) for node in tree if node.get("name", {}).get("value")
+    }
     assert {
         ("searchbox", "Question about this page"),
         ("textbox", "Question about this page"),
@@ -153,8 +160,9 @@ def test_a_hundred_thousand_words_and_a_stop(browser: Browser) -> None:
     assert (state["headline"], state["buttons"]) == ("Still reading…", ["Stop"])
     browser.press("Escape")
     state = browser.until("stopped")
-    found = re.fullmatch(r"([\d,]+) of ([\d,]+) parts, the most promising first\.|Nothing was read yet\.", state["details"][0])
-    assert found
+    assert re.fullmatch(
+        r"[\d,]+ of [\d,]+ parts, the most promising first\.|Nothing was read yet\.", state["details"][0]
+    )
     browser.do("button", text="Ask again")
     state = browser.until("answers", seconds=60)
     assert state["words"] == ["gold"]
@@ -231,11 +239,13 @@ def test_a_model_that_is_not_the_right_one_is_said(extension: Path, tmp_path: Pa
         browser.until("failed")
 
 
-def test_the_embedded_reader_answers_as_in_python(tmp_path: Path) -> None:
+def test_the_bundle_answers_as_in_python(tmp_path: Path) -> None:
     """The same words as Python's runtime gives for the text that was taken from the page, shown where they stand."""
     qa = QuestionAnswerer.load(threads=1)
-    extension = assembled(tmp_path / "unpacked", embedded_folder(tmp_path / "model"))
-    with browser_with(extension) as browser:
+    built_extension()
+    bundle = make_bundle(None, tmp_path / "bundle", target="extension").path
+    assert_packed(bundle)
+    with browser_with(bundle / UNPACKED) as browser:
         browser.open("".join(f"<p>{text}</p>" for text in (LIGHTHOUSE, BAKERY, RIVER)))
         text = browser.extract()["text"]
         assert text == "\n\n".join((LIGHTHOUSE, BAKERY, RIVER))
@@ -246,3 +256,21 @@ def test_the_embedded_reader_answers_as_in_python(tmp_path: Path) -> None:
             assert (state["kind"] == "answers") == expected.found, question
             assert state["words"][:1] == [answer.text for answer in expected][:1]
             assert "".join(browser.coloured()["current"]) == expected.text
+
+
+def assert_packed(bundle: Path) -> None:
+    """The zip holds what the folder holds, and no more than a browser needs for a model in eight bits."""
+    check_manifest(bundle, required=True)
+    check_manifest(bundle / UNPACKED / "model", required=True)
+    files = {
+        path.relative_to(bundle / UNPACKED).as_posix(): path for path in (bundle / UNPACKED).rglob("*.*")
+    }
+    with ZipFile(bundle / PACKED) as packed:
+        names = packed.namelist()
+        assert names == sorted(names)
+        assert {"manifest.json", "LICENSE", "model/manifest.json", "icons/128.png"} <= set(names)
+        assert {name for name, path in files.items() if path.is_file()} | {"LICENSE", "NOTICE"} == set(names)
+        for name in ("manifest.json", "panel.js", "worker.js"):
+            assert packed.read(name) == files[name].read_bytes()
+    assert not [name for name in names if "webgpu" in name or "asyncify" in name]
+    assert (bundle / PACKED).stat().st_size < 27_000_000

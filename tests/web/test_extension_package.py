@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import subprocess
 import sys
 import zlib
 from pathlib import Path
+from zipfile import ZipFile
 
+from pocketbert.bundle.archive import archive
 from web_package import WEB, built_extension
 
 STATIC = WEB / "extension" / "static"
@@ -22,7 +25,15 @@ def test_it_asks_for_no_more_than_it_needs() -> None:
     assert MANIFEST["permissions"] == ["activeTab", "scripting", "sidePanel", "storage"]
     allowed = {
         *("manifest_version", "name", "short_name", "version", "description", "minimum_chrome_version"),
-        *("permissions", "action", "icons", "side_panel", "background", "commands", "content_security_policy"),
+        *(
+            "permissions",
+            "action",
+            "icons",
+            "side_panel",
+            "background",
+            "commands",
+            "content_security_policy",
+        ),
     }
     assert set(MANIFEST) == allowed  # no host permissions, no content scripts, nothing that pages can reach
     assert "_execute_action" in MANIFEST["commands"]
@@ -33,7 +44,8 @@ def test_it_asks_for_no_more_than_it_needs() -> None:
 
 def test_its_policy_lets_nothing_in_and_nothing_out() -> None:
     policy = dict(
-        part.strip().split(" ", 1) for part in MANIFEST["content_security_policy"]["extension_pages"].split(";")
+        part.strip().split(" ", 1)
+        for part in MANIFEST["content_security_policy"]["extension_pages"].split(";")
     )
     assert policy.pop("default-src") == "'none'"
     assert policy.pop("script-src") == "'self' 'wasm-unsafe-eval'"
@@ -65,7 +77,28 @@ def test_the_icons_are_what_their_script_draws(tmp_path: Path) -> None:
         drawn, kept = ((folder / f"{size}.png").read_bytes() for folder in (tmp_path, STATIC / "icons"))
         assert pixels(drawn) == pixels(kept), size
         assert struct.unpack(">II", kept[16:24]) == (size, size)
-        assert MANIFEST["icons"][str(size)] == MANIFEST["action"]["default_icon"][str(size)] == f"icons/{size}.png"
+        assert (
+            MANIFEST["icons"][str(size)]
+            == MANIFEST["action"]["default_icon"][str(size)]
+            == f"icons/{size}.png"
+        )
+
+
+def test_the_same_files_make_the_same_zip(tmp_path: Path) -> None:
+    packed = []
+    for number, names in enumerate((("b.txt", "a/c.txt"), ("a/c.txt", "b.txt"))):
+        folder = tmp_path / str(number)
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(f"This is {name}. " * 100)
+            os.utime(folder / name, (number * 1e6, number * 1e6))
+            (folder / name).chmod(0o600 if number else 0o666)
+        archive(folder, tmp_path / f"{number}.zip")
+        packed.append((tmp_path / f"{number}.zip").read_bytes())
+    assert packed[0] == packed[1]
+    with ZipFile(tmp_path / "0.zip") as opened:
+        assert opened.namelist() == ["a/c.txt", "b.txt"]
+        assert opened.read("b.txt").startswith(b"This is b.txt. ")
 
 
 def pixels(png: bytes) -> bytes:

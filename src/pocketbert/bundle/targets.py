@@ -40,7 +40,11 @@ TARGETS: dict[str, Target] = {
     ),
     "extension": Target(
         # A folder below: what the bundle lists is in a manifest.json, and so is what an extension says of itself.
-        files={UNPACKED: "dist-extension", f"{UNPACKED}/LICENSE": "LICENSE"},
+        files={
+            UNPACKED: "dist-extension",
+            f"{UNPACKED}/LICENSE": "LICENSE",
+            f"{UNPACKED}/NOTICE": "NOTICE",
+        },
         script="build:extension",
         proof="dist-extension/page.js",
         model=f"{UNPACKED}/model",

@@ -13,7 +13,6 @@ export class Model {
   start(): Promise<Reader> {
     this.loading ??= load({
       model: chrome.runtime.getURL("model/"),
-      device: "wasm",
       progress: (progress) => {
         this.progress = progress;
         for (const listener of this.listeners) listener(progress);

@@ -76,7 +76,10 @@ export class Panel {
     if (reply.id !== undefined) {
       this.waiting.get(reply.id)?.(reply);
       this.waiting.delete(reply.id);
-    } else if (reply.method === "Log.entryAdded" || reply.method === "Runtime.exceptionThrown")
+      return;
+    }
+    const entry = reply.params?.["entry"] as { level: string } | undefined;
+    if (reply.method === "Runtime.exceptionThrown" || (reply.method === "Log.entryAdded" && entry?.level === "error"))
       this.complaints.push(JSON.stringify(reply.params));
   }
 }
