@@ -7,7 +7,7 @@ import { Refused, TabPage } from "./page";
 import { type Outcome, type State, isBusy } from "./state";
 
 const ANSWERS = 5; // at most
-const LEAST = 0.02; // the probability below which a further answer is noise
+const LEAST = 0.01; // the probability below which a further answer is noise
 const TRIES = 2; // for a page that changes while it is read
 
 export class TabInquiry {
