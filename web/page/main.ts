@@ -154,14 +154,13 @@ function show(result: Result): void {
 function look(number: number): void {
   current = number;
   const answer = answers[number]!;
-  element("found").dataset["kind"] = "answers";
+  element("found").dataset["kind"] = answers.length === 1 ? "answer" : "answers";
   element("place").textContent = `Answer ${number + 1} of ${answers.length}`;
   for (const [place, item] of [...element("answers").children].entries()) {
     const button = item.firstElementChild!;
     if (place === number) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
   }
-  for (const name of ["previous", "next"]) element<HTMLButtonElement>(name).disabled = answers.length < 2;
   view.mark(answers.map(({ start, end }, place) => ({ mark: place === number ? "answer" : "other", start, end })));
   view.scrollTo(answer.start, answer.end, covered());
   status.say(

@@ -10,7 +10,7 @@ import { type Block, Content, type Kind } from "../content";
 const names = (text: string) => new Set(text.split(" "));
 
 const NOT_TEXT = names(
-  "audio button canvas datalist embed head iframe input link meta meter noscript object optgroup option output " +
+  "audio button canvas datalist embed head iframe input link meta meter noframes noscript object optgroup option output " +
     "progress rp script select style svg template textarea title track video",
 );
 const WITHIN_LINE = names(
@@ -23,11 +23,21 @@ const ENOUGH = 0.3; // of a page's text: a part with less is not what the page i
 const HIDING = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 
 export async function fromHtml(source: string, form = "Web page"): Promise<Content> {
-  const page = new DOMParser().parseFromString(source, "text/html");
+  const page = new DOMParser().parseFromString(withoutStyles(source), "text/html");
   const title = clean(page.title || page.querySelector("h1")?.textContent || "");
   const writer = new Writer();
   await walk(articleOf(page), writer);
   return new Content(writer.finish(), { title, form });
+}
+
+/**
+ * The same page with its styles under other names: this page's policy allows none but its own, and the browser would
+ * complain about every one of them. `noframes` is to a parser what `style` is.
+ */
+function withoutStyles(source: string): string {
+  return source
+    .replace(/<(\/?)style(?=[\s>/])/gi, "<$1noframes")
+    .replace(/(<[a-z][^<>]*[\s"'/])style(?=\s*=)/gi, "$1data-style");
 }
 
 /** The part that the page's author marked as its own, if it holds a fair share; else all but menus and the like. */
@@ -71,7 +81,7 @@ function unread(element: Element): boolean {
     NOT_TEXT.has(element.localName) ||
     (element.hasAttribute("hidden") && element.getAttribute("hidden") !== "until-found") ||
     element.getAttribute("aria-hidden") === "true" ||
-    HIDING.test(element.getAttribute("style") ?? "") ||
+    HIDING.test(element.getAttribute("data-style") ?? "") ||
     (element.localName === "dialog" && !element.hasAttribute("open"))
   );
 }
