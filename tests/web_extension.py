@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from web_package import built, built_extension, tool
+from web_package import built, tool
 
 LEFT_OUT = ("ort.webgpu.bundle.min.js", "ort-wasm-simd-threaded.asyncify.wasm")
 
@@ -27,7 +27,7 @@ def wait_until(condition: Callable[[], bool], *, seconds: float = 10) -> None:
 
 def assembled(folder: Path, model: Path) -> Path:
     """The extension with a model in it, as Chrome loads it."""
-    shutil.copytree(built_extension(), folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    shutil.copytree(built() / "dist-extension", folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     shutil.copytree(model, folder / "model")
     return folder
 

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pocketbert.bundle.targets import TARGETS, UNPACKED
-from pocketbert.bundle.web_files import web_files
 from pocketbert.runtime.folder import EMBEDDED
 from pocketbert.runtime.manifest import FILE_NAME, write_manifest
 from pocketbert.text.loading import EMBEDDED as WORDS
@@ -52,23 +50,19 @@ def installed() -> Path:
 
 
 def built() -> Path:
-    """The package, installed and built: `dist` is published, `dist-page` the page; `build` has programs for tests."""
+    """The package, installed and built: `dist` is published, `dist-page` and `dist-extension` go into bundles.
+
+    `build` has programs for tests.
+    """
     installed()
     with _locked():
-        wanted = _hash(("src", "page", "tests", *SETTINGS))
+        wanted = _hash(("src", "page", "extension", "tests", *SETTINGS))
         stamp = WEB / "build" / ".built"
         if not stamp.exists() or stamp.read_text() != wanted:
-            for build in ("build", "build:page", "build:programs"):
+            for build in ("build", "build:page", "build:extension", "build:programs"):
                 node("npm", "run", "--silent", build)
             stamp.write_text(wanted)
     return WEB
-
-
-def built_extension() -> Path:
-    """The extension without a model, built."""
-    installed()
-    with _locked():
-        return web_files(TARGETS["extension"])[UNPACKED]
 
 
 def asked(folder: Path, requests: Iterable[dict[str, Any]]) -> list[Any]:

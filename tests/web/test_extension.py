@@ -17,7 +17,7 @@ from pocketbert.runtime.questions import QuestionAnswerer
 from toy_reader import save_reader
 from web_cases import BAKERY, CASES, LIGHTHOUSE, RIVER
 from web_extension import Browser, assembled, browser_with, wait_until
-from web_package import built_extension
+from web_package import built
 
 LIKELY = {"gold": 10.0, "silver": 9.7, "bronze": 9.5}  # near enough to one another to be answers, all three
 METALS = (
@@ -242,7 +242,7 @@ def test_a_model_that_is_not_the_right_one_is_said(extension: Path, tmp_path: Pa
 def test_the_bundle_answers_as_in_python(tmp_path: Path) -> None:
     """The same words as Python's runtime gives for the text that was taken from the page, shown where they stand."""
     qa = QuestionAnswerer.load(threads=1)
-    built_extension()
+    built()
     bundle = make_bundle(None, tmp_path / "bundle", target="extension").path
     assert_packed(bundle)
     with browser_with(bundle / UNPACKED) as browser:

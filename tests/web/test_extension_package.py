@@ -13,7 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from pocketbert.bundle.archive import archive
-from web_package import WEB, built_extension
+from web_package import WEB, built
 
 STATIC = WEB / "extension" / "static"
 MANIFEST = json.loads((STATIC / "manifest.json").read_text(encoding="utf-8"))
@@ -53,7 +53,7 @@ def test_its_policy_lets_nothing_in_and_nothing_out() -> None:
 
 
 def test_what_is_built_names_no_address_and_makes_no_markup() -> None:
-    dist = built_extension()
+    dist = built() / "dist-extension"
     for name in ("panel.js", "page.js", "background.js", "panel.html", "panel.css"):
         text = (dist / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://|//[a-z]+\.", text), name
