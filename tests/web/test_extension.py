@@ -163,6 +163,8 @@ def test_a_hundred_thousand_words_and_a_stop(browser: Browser) -> None:
     assert re.fullmatch(
         r"[\d,]+ of [\d,]+ parts, the most promising first\.|Nothing was read yet\.", state["details"][0]
     )
+    browser.do("page", expression="new Promise((resolve) => setTimeout(resolve, 500))")
+    assert browser.do("state")["kind"] == "stopped"  # nothing goes on behind it
     browser.do("button", text="Ask again")
     state = browser.until("answers", seconds=60)
     assert state["words"] == ["gold"]

@@ -227,6 +227,14 @@ def test_a_long_page_is_read_quickly_and_lets_the_page_breathe(browser: Browser)
     assert browser.shown(places[:: len(places) // 10]) == ["long, long"] * len(places[:: len(places) // 10])
 
 
+def test_a_large_table_is_read_quickly(browser: Browser) -> None:
+    browser.serve("/unit", "<table>" + ("<tr>" + "<td>one" * 10) * 2500)
+    browser.visit("/unit")
+    report = browser.extract()
+    assert report["text"].count("one") == 25_000
+    assert report["milliseconds"] < 2500
+
+
 def test_real_pages(browser: Browser, unpacked: Callable[[str], Path]) -> None:
     pages = sorted(unpacked("pages").glob("*/source.html"))[::12]
     assert len(pages) >= 6

@@ -7,7 +7,7 @@
  */
 
 import { type PageText, Writer } from "./text";
-import { type Look, lookOf } from "./visible";
+import { Eye, type Look } from "./visible";
 
 export interface Extract {
   text: PageText<Text>;
@@ -45,6 +45,7 @@ export async function extract(document: Document, shadow: Shadow): Promise<Extra
 
 class Walk {
   private readonly writer = new Writer<Text>();
+  private readonly eye = new Eye();
   private readonly levels: Level[] = [];
   private closedFrames = 0;
   private cells = 0; // open ones
@@ -90,7 +91,7 @@ class Walk {
       return;
     }
     const isFrame = name === "iframe" || name === "frame";
-    const look = lookOf(element, view);
+    const look = this.eye.look(element, view);
     if (!look) return;
     if (isFrame) this.frame(element as HTMLIFrameElement, look);
     else this.enter(this.children(element), look, view);

@@ -21,27 +21,37 @@ const NOT_TEXT = new Set(
 const UNFOLDING = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary"]);
 const DROP_CAP = 2; // characters
 
-/** How an element looks; null if nothing below it is to be read. */
-export function lookOf(element: Element, view: Window): Look | null {
-  const name = element.localName;
-  if (NOT_TEXT.has(name) || isControl(element, name) || isDecoration(element)) return null;
-  const style = view.getComputedStyle(element);
-  const { display } = style;
-  if (display === "none" || isLocked(element, style) || isForScreenReaders(element, style)) return null;
-  return {
-    standing: standingOf(element, display, style),
-    seen: style.visibility === "visible",
-    kept: style.whiteSpace.startsWith("pre") || style.whiteSpace.startsWith("break-spaces"),
-  };
-}
+/** Looks at elements; what was found out about a table is kept, since every one of its cells asks for it. */
+export class Eye {
+  private readonly layouts = new Map<Element, boolean>();
 
-function standingOf(element: Element, display: string, style: CSSStyleDeclaration): Standing {
-  if (/^(?:inline|contents|ruby)|math$/.test(display)) return "inline";
-  if (display === "table-cell") return isForLayout(element) ? "block" : "cell";
-  if (display === "table-row") return "row";
-  // A large first letter floats before the rest of its word.
-  if (style.float !== "none" && element.textContent!.trim().length <= DROP_CAP) return "inline";
-  return "block";
+  /** How an element looks; null if nothing below it is to be read. */
+  look(element: Element, view: Window): Look | null {
+    const name = element.localName;
+    if (NOT_TEXT.has(name) || isControl(element, name) || isDecoration(element)) return null;
+    const style = view.getComputedStyle(element);
+    const { display } = style;
+    if (display === "none" || isLocked(element, style) || isForScreenReaders(element, style)) return null;
+    return {
+      standing: this.standing(element, display, style),
+      seen: style.visibility === "visible",
+      kept: style.whiteSpace.startsWith("pre") || style.whiteSpace.startsWith("break-spaces"),
+    };
+  }
+
+  private standing(element: Element, display: string, style: CSSStyleDeclaration): Standing {
+    if (/^(?:inline|contents|ruby)|math$/.test(display)) return "inline";
+    if (display === "table-cell") return this.isForLayout(element.closest("table")) ? "block" : "cell";
+    if (display === "table-row") return "row";
+    return isDropCap(element, style) ? "inline" : "block";
+  }
+
+  private isForLayout(table: Element | null): boolean {
+    if (!table) return false;
+    let known = this.layouts.get(table);
+    if (known === undefined) this.layouts.set(table, (known = isLayoutTable(table)));
+    return known;
+  }
 }
 
 /** A heading may be a button that unfolds what it heads; other buttons say what can be done, not what is so. */
@@ -71,9 +81,13 @@ function isForScreenReaders(element: Element, style: CSSStyleDeclaration): boole
 }
 
 /** Tables that hold tables, or say that they are none, are there for the layout. */
-function isForLayout(cell: Element): boolean {
-  const table = cell.closest("table");
-  if (!table) return false;
+function isLayoutTable(table: Element): boolean {
   const role = table.getAttribute("role");
   return role === "presentation" || role === "none" || table.querySelector("table") !== null;
+}
+
+/** A large first letter floats before the rest of its word. */
+function isDropCap(element: Element, style: CSSStyleDeclaration): boolean {
+  if (style.float === "none" || element.childElementCount > 1) return false;
+  return element.textContent!.trim().length <= DROP_CAP;
 }

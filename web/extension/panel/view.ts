@@ -98,7 +98,9 @@ export class View {
     bar.style.setProperty("--score", String(score));
     const line = element("span", "score");
     line.append(bar, element("span", "percent", percent(score)));
-    card.append(element("span", "words", text), context, line);
+    const words = element("span", "words", text);
+    for (const part of [words, context]) part.dir = "auto"; // Arabic and Hebrew begin on the right
+    card.append(words, context, line);
     const item = element("li", "");
     item.append(card);
     return item;

@@ -32,6 +32,7 @@ export function wordsFor(state: State): Words {
         headline: "Not allowed on this page",
         details: [
           "The browser lets no extension read its own pages, its web store or pages without an address. Go to an ordinary page and click the icon there.",
+          "A file of yours can be read once you allow it in the extension's settings: “Allow access to file URLs”.",
         ],
         tone: "wanted",
       };
