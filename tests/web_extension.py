@@ -102,9 +102,9 @@ class Browser:
         state: dict[str, Any] = self.do("until", kinds=kinds, seconds=seconds)
         return state
 
-    def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool], *, seconds: float = 10) -> None:
         """Wait until the panel's state is as wanted."""
-        wait_until(lambda: condition(self.do("state")))
+        wait_until(lambda: condition(self.do("state")), seconds=seconds)
 
     def coloured(self) -> Mapping[str, list[str]]:
         found: Mapping[str, list[str]] = self.do("coloured")

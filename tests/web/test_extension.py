@@ -70,6 +70,10 @@ def test_a_question_is_typed_and_its_answers_are_gone_through_by_keyboard(browse
         state = browser.do("state")
         assert state["words"][state["current"]] == "".join(browser.coloured()["current"]) == expected
         assert state["status"].startswith(f"Answer {state['current'] + 1} of 3: {expected}, ")
+    for command, expected in (("next-answer", "silver"), ("previous-answer", "gold")):
+        # What the browser does when the shortcut is pressed in the page.
+        browser.do("panel", expression=f"chrome.commands.onCommand.dispatch('{command}')")
+        browser.wait_for(lambda state, expected=expected: state["words"][state["current"]] == expected)
     browser.press("Escape")
     browser.wait_for(lambda state: state["kind"] == "ready")
     assert browser.coloured() == {"current": [], "others": []}
@@ -170,6 +174,9 @@ def test_a_hundred_thousand_words_and_a_stop(browser: Browser) -> None:
     assert state["words"] == ["gold"]
     assert browser.coloured()["current"] == ["gold"]
     assert browser.do("isInView")
+    assert re.fullmatch(r"Read the [\d,]+ most promising of [\d,]+ parts of the page\.", state["details"][0])
+    browser.do("button", text="Read all of the page")
+    browser.wait_for(lambda state: state["kind"] == "answers" and state["details"] == [], seconds=60)
     browser.open(paragraph * 720)
     state = browser.ask("What is it?", "nothing", seconds=60)
     assert state["details"] == ["100,800 words read from beginning to end: nothing answers this."]

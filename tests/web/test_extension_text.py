@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pocketbert.runtime.manifest import write_manifest
+from pocketbert.text.pages.html import read_html
 from strange_texts import utf16
 from toy_reader import save_reader
 from web_extension import Browser, assembled, browser_with
@@ -249,6 +251,11 @@ def test_real_pages(browser: Browser, unpacked: Callable[[str], Path]) -> None:
         browser.visit("/unit")
         text = browser.extract()["text"]
         assert text, page
+        # Python reads the source, and cannot know what a style sheet hides: nearly the same words.
+        ours, theirs = (
+            Counter(re.findall(r"\w+", words)) for words in (text, read_html(source, part="all").text)
+        )
+        assert (ours & theirs).total() > 0.85 * max(ours.total(), theirs.total()), page
         assert_shown(browser, text, every=max(1, len(text) // 600))
 
 
