@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -170,10 +173,10 @@ def test_without_node_it_says_what_to_install(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(web_files, "CLONE", web)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ExportError, match=r"install Node.js 20\.19 or newer"):
-        web_files.web_files(TARGETS["page"])
+        web_files.put_web_files(TARGETS["page"], tmp_path / "out")
     (web / "package.json").unlink()
     with pytest.raises(ExportError, match="install a release of pocketbert"):
-        web_files.web_files(TARGETS["page"])
+        web_files.put_web_files(TARGETS["page"], tmp_path / "out")
 
 
 def test_the_verb(toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,3 +196,42 @@ def test_the_verb(toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_bundling_needs_no_torch() -> None:
     code = "import sys; sys.modules['torch'] = None; import pocketbert.cli.bundle, pocketbert.cli.web"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_wheel_brings_the_page_along(toy: Path, tmp_path: Path) -> None:
+    """Built from a clone that has built its web files, it bundles where there is neither a clone nor node."""
+    offline = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
+    root = Path(__file__).resolve().parents[2]
+    wheel = [sys.executable, "-m", "pip", "wheel", *offline, "-w", str(tmp_path), str(root)]
+    subprocess.run(wheel, check=True, capture_output=True)
+    with zipfile.ZipFile(next(tmp_path.glob("pocketbert-*.whl"))) as packed:
+        packed.extractall(tmp_path / "installed")
+    code = "import sys; from pocketbert.cli import main; sys.exit(main(sys.argv[1:]))"
+    for target in ("page", "extension", "npm"):
+        made = subprocess.run(
+            [sys.executable, "-c", code, "bundle", str(toy.parent / "toy"), str(tmp_path / target), "--for", target],
+            env={"PYTHONPATH": str(tmp_path / "installed"), "PATH": "/nowhere"}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert made.returncode == 0, made.stderr
+    assert (tmp_path / "page" / "index.html").is_file()
+    assert (tmp_path / "npm" / "dist" / "types" / "index.d.ts").is_file()
+    assert (tmp_path / "extension" / "unpacked" / "panel.html").is_file()
+    assert (tmp_path / "extension" / "pocketbert.zip").is_file()
+
+
+def test_the_sizes_in_the_document(real: Path) -> None:
+    """Within a twentieth, in megabytes, plain and compressed."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "browser.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]* \| (`[^|]*`) \| ([\d.]+) MB \| ([\d.]+) MB \|$", text, re.MULTILINE)
+    assert len(rows) == 4
+    for names, plain, packed in rows:
+        files = [
+            path for name in re.findall(r"`([^`]+)`", names) for path in real.glob(name) if path.is_file()
+        ]
+        assert files, names
+        sizes = (
+            sum(path.stat().st_size for path in files),
+            sum(len(gzip.compress(path.read_bytes(), 9)) for path in files),
+        )
+        for said, size in zip((plain, packed), sizes, strict=True):
+            assert float(said) == pytest.approx(size / 1e6, rel=0.05, abs=0.006), names

@@ -279,6 +279,7 @@ def assert_packed(bundle: Path) -> None:
         assert names == sorted(names)
         assert {"manifest.json", "LICENSE", "model/manifest.json", "icons/128.png"} <= set(names)
         assert {name for name, path in files.items() if path.is_file()} | {"LICENSE", "NOTICE"} == set(names)
+        assert "ENGINE-LICENSE.txt" in names
         for name in ("manifest.json", "panel.js", "worker.js"):
             assert packed.read(name) == files[name].read_bytes()
     assert not [name for name in names if "webgpu" in name or "asyncify" in name]

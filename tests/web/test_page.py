@@ -20,6 +20,7 @@ TEXT = (
     "A ring was found in the field behind the mill.\n\nSome say that it is made of gold. Others, who have never seen "
     "it, speak of silver 🦊 or worse.\n\nNobody weighed it."
 )
+BOTH = "It may be gold, as most people in the village will tell you, but the smith says it is silver."
 FILLER = "These words say nothing about any metal at all, they only make the page a long one for its reader. "
 
 
@@ -63,13 +64,12 @@ def test_answers_are_marked_where_they_stand(home: str) -> None:
 
 
 def test_browsers_without_highlights_get_marks(home: str) -> None:
-    outcome = in_page(
-        "fallback", home, text="Either gold, or gold and silver, or none.", question="What is it?"
-    )
+    outcome = in_page("fallback", home, text=BOTH, question="What is it?")
     assert outcome["first"]["marked"] == ["gold"]
+    assert outcome["first"]["others"] == outcome["second"]["marked"] == ["silver"]
     assert outcome["first"]["inSight"]
     assert outcome["left"] == 0
-    assert outcome["shown"] == "Either gold, or gold and silver, or none."
+    assert outcome["shown"] == BOTH
 
 
 def test_not_on_this_page_looks_like_nothing_else(home: str) -> None:
@@ -91,7 +91,7 @@ HTML = """<!doctype html><meta charset="iso-8859-1"><title>A ring &amp; a field<
 def test_an_html_file_is_dropped(home: str) -> None:
     file = {"name": "ring.html", "base64": base64.b64encode(HTML.encode("latin-1")).decode()}
     view = in_page("dropped", home, file=file, question="What is it?")
-    assert view["about"] == "A ring & a field · HTML file · 21 words"
+    assert view["about"] == "A ring & a field · HTML file · 20 words"
     shown = " / ".join(line for line in view["shown"].split("\n") if line)
     assert (
         shown
@@ -104,7 +104,7 @@ def test_an_html_file_is_dropped(home: str) -> None:
 
 def test_a_pdf_is_dropped(home: str) -> None:
     view = in_page("dropped", home, file=pdf_file(), question="What is it?")
-    assert view["about"] == "ring.pdf · PDF, 2 pages · 42 words"
+    assert view["about"] == "ring.pdf · PDF, 2 pages · 41 words"
     assert view["marked"] == ["gold"]
     assert view["block"] == (
         "This is the second page. The ring that the farmer found behind the mill is made of gold, as far as anybody "
@@ -150,13 +150,10 @@ def test_reading_can_be_stopped(real_home: str) -> None:
 
 
 def test_everything_can_be_done_with_the_keyboard(home: str) -> None:
-    text = "One is gold.\n\nAnother is gold silver.\n\nA third one is silver, and it shines."
-    outcome = in_page("keyboard", home, text=text, question="What is it?")
+    outcome = in_page("keyboard", home, text=BOTH, question="What is it?")
     assert outcome["order"] == ["skip", "help", "question", "go", "draft", "use"]
     assert outcome["focused"] == outcome["question"] == "question"
-    first, second, *rest = outcome["walk"]
-    assert first != second
-    assert rest == [first, second, first]
+    assert outcome["walk"] == ["gold", "silver", "gold", "silver", "gold"]
     assert outcome["help"]
     assert outcome["labels"] == []
 

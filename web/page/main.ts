@@ -13,7 +13,9 @@ import { Status, element, plural } from "./status";
 import { View } from "./view";
 
 const SHOWN = 5; // answers
+const SHORT = 500; // words; all of such a text is read in a second
 const GUESSES = 2; // shown where there is no answer
+const KEPT = "Kept in this browser: it works without a network now.";
 const PLAUSIBLE = 0.02; // runner-ups that are less likely only distract
 
 const question = element<HTMLInputElement>("question");
@@ -45,19 +47,22 @@ void start();
 /** Load the reader, then keep everything for later visits without a network. */
 async function start(): Promise<void> {
   status.loading(0, 0);
+  const loading = new AbortController();
   try {
     const bundle = await manifest();
-    const [loaded] = await Promise.all([
-      load({
-        progress: ({ stage, loaded, total }) =>
-          stage === "files" ? status.loading(loaded, total) : status.warming(),
-      }),
-      bundle ? checkPrograms(bundle) : null,
-    ]);
-    reader = loaded;
+    const checking = bundle ? checkPrograms(bundle) : Promise.resolve();
+    checking.catch(() => loading.abort());
+    const opening = load({
+      signal: loading.signal,
+      progress: ({ stage, loaded, total }) => (stage === "files" ? status.loading(loaded, total) : status.warming()),
+    });
+    // If a program is not what it should be, that is why it failed, whatever else it says.
+    const [checked, opened] = await Promise.allSettled([checking, opening]);
+    for (const outcome of [checked, opened]) if (outcome.status === "rejected") throw outcome.reason;
+    reader = await opening;
     if (waiting) void ask();
     else rest();
-    if (bundle && (await keep(bundle))) element("offline").textContent = "Kept in this browser: it works without a network now.";
+    if (bundle && (await keep(bundle))) element("offline").textContent = KEPT;
   } catch (error) {
     status.failed("The reader cannot be loaded", error as Error, "Try again");
   }
@@ -92,14 +97,14 @@ async function take(make: () => Promise<Content>, questions: readonly string[] =
   }
 }
 
-async function ask(read: "fast" | "all" = "fast"): Promise<void> {
+async function ask(wanted: "fast" | "all" = "fast"): Promise<void> {
   const words = question.value.trim();
   if (!words || !content) {
     (words ? element("draft") : question).focus();
     status.say(words ? "Give a text first." : "Type a question first.");
     return;
   }
-  if (words === asked && answers.length && read === "fast") {
+  if (words === asked && answers.length && wanted === "fast") {
     step(1);
     return;
   }
@@ -116,7 +121,7 @@ async function ask(read: "fast" | "all" = "fast"): Promise<void> {
   try {
     const result = await reader.answer(words, content.text, {
       topK: SHOWN,
-      read,
+      read: content.words < SHORT ? "all" : wanted,
       signal: own.signal,
       longQuestion: "cut",
       progress: (windows, of) => own === reading && status.reading(windows, of),

@@ -28,7 +28,7 @@ export async function checkPrograms({ files }: Kept): Promise<void> {
       try {
         await fetch(`./${name}`, { integrity: `sha256-${base64(files[name]!)}` });
       } catch {
-        throw new Error(`${name} is not the file it should be, or cannot be fetched: it must be put up again`);
+        throw new Error(`the file ${name} is not the file it should be, or cannot be fetched: put the page up again`);
       }
     }),
   );

@@ -79,9 +79,9 @@ export class Status {
     const all = read.of === 1 ? "All of it was read" : `All ${plural(read.of, "part")} of it were read`;
     this.show("none", {
       headline: "Not on this page",
-      detail: `${all}. The reader is ${percent(noAnswer)} sure that the answer is not here.`,
+      detail: `${all}. Probability that the answer is not here: ${percent(noAnswer)}.`,
     });
-    this.say(`Not on this page. ${percent(noAnswer)} sure.`);
+    this.say(`Not on this page. Probability ${percent(noAnswer)}.`);
   }
 
   stopped(): void {

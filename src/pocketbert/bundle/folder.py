@@ -6,7 +6,6 @@ It is made in a hidden folder beside its place, which it takes when it is comple
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from pocketbert.bundle.model import Bundled, put_model
 from pocketbert.bundle.targets import target_of
-from pocketbert.bundle.web_files import web_files
+from pocketbert.bundle.web_files import put_web_files
 from pocketbert.errors import InputError
 from pocketbert.runtime.manifest import FILE_NAME, write_manifest
 from pocketbert.runtime.session import Precision
@@ -58,19 +57,13 @@ def make_bundle(
     with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as hidden:
         folder = Path(hidden) / "bundle"
         folder.mkdir()
-        files = web_files(kind, progress)
         (folder / kind.model).parent.mkdir(parents=True, exist_ok=True)
         model = put_model(
             name, folder / kind.model, precision=precision, questions=questions, tolerance=tolerance,
             progress=progress,
         )  # fmt: skip
         left_out = GRAPHICS if model.precision.startswith("int8") else ()
-        for place, source in files.items():
-            if source.is_dir():
-                ignore = shutil.ignore_patterns(*left_out, ".vite", "model")
-                shutil.copytree(source, folder / place, dirs_exist_ok=True, ignore=ignore)
-            else:
-                shutil.copyfile(source, folder / place)
+        put_web_files(kind, folder, left_out=left_out, progress=progress)
         kind.finish(folder)
         write_manifest(folder)
         _mark(folder / FILE_NAME, target)

@@ -31,9 +31,11 @@ class Target:
     """What is left to do when all files are there but the manifest, given the bundle."""
 
 
+ENGINE = "ENGINE-LICENSE.txt"  # of onnxruntime, without which no bundle can read
+
 TARGETS: dict[str, Target] = {
     "page": Target(
-        files={"": "dist-page"},
+        files={"": "dist-page", ENGINE: ENGINE},
         script="build:page",
         proof="dist-page/index.html",
         model="model",
@@ -44,6 +46,7 @@ TARGETS: dict[str, Target] = {
             UNPACKED: "dist-extension",
             f"{UNPACKED}/LICENSE": "LICENSE",
             f"{UNPACKED}/NOTICE": "NOTICE",
+            f"{UNPACKED}/{ENGINE}": ENGINE,
         },
         script="build:extension",
         proof="dist-extension/page.js",
@@ -56,6 +59,7 @@ TARGETS: dict[str, Target] = {
             "package.json": "package.json",
             "README.md": "README.md",
             "LICENSE": "LICENSE",
+            ENGINE: ENGINE,
         },
         script="build",
         proof="dist/pocketbert.js",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pocketbert.bundle.targets import Target
@@ -22,23 +23,51 @@ INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=erro
 Progress = Callable[[str], object]
 
 
-def web_files(target: Target, progress: Progress = lambda _: None) -> dict[str, Path]:
-    """Where in a bundle -> the file or folder to put there; builds them first in a clone that has none or old ones."""
+def put_web_files(
+    target: Target, folder: Path, *, left_out: Sequence[str] = (), progress: Progress = lambda _: None
+) -> None:
+    """Copy the built files of a target into a bundle; a clone that has none, or old ones, builds them first.
+
+    `left_out` are patterns of names.
+    """
     if (PACKAGED / target.proof).is_file():
-        root = PACKAGED
-    else:
-        root = CLONE
-        _build(target, progress)
-    return {place: _existing(root, name) for place, name in target.files.items()}
-
-
-def _build(target: Target, progress: Progress) -> None:
-    proof = CLONE / target.proof
+        _copy(PACKAGED, target, folder, left_out)
+        return
     if not (CLONE / "package.json").is_file():
         raise ExportError(
             f"this installation has no files for browsers ({PACKAGED} is missing); install a release of pocketbert, "
             "or work in a clone of the repository, where they are built"
         )
+    with _locked():
+        _build(target, progress)
+        _copy(CLONE, target, folder, left_out)
+
+
+def _copy(root: Path, target: Target, folder: Path, left_out: Sequence[str]) -> None:
+    for place, name in target.files.items():
+        source = _existing(root, name)
+        if source.is_dir():
+            ignore = shutil.ignore_patterns(*left_out)
+            shutil.copytree(source, folder / place, dirs_exist_ok=True, ignore=ignore)
+        else:
+            shutil.copyfile(source, folder / place)
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """One at a time: a build empties the folder that another process may be copying."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows, where one has to take care oneself
+        yield
+        return
+    with (CLONE / "package.json").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(target: Target, progress: Progress) -> None:
+    proof = CLONE / target.proof
     if proof.is_file() and proof.stat().st_mtime >= max(path.stat().st_mtime for path in _sources()):
         return
     npm = shutil.which("npm")

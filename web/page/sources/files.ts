@@ -43,7 +43,7 @@ async function read(
     throw new UnreadableError(
       locked
         ? `“${name}” is protected by a password. Save a copy without one, and give that.`
-        : `“${name}” cannot be read as a PDF (${(error as Error).message}). Save it again, or copy its text.`,
+        : `“${name}” cannot be read as a PDF (${(error as Error).message.replace(/\.$/, "")}). Save it again, or copy its text.`,
     );
   }
 }

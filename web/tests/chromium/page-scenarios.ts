@@ -79,7 +79,15 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
   /** A very long text: the page stays free while it is taken, shown, read and searched. */
   async long({ browser, page, home, job }) {
     await visited(page, home);
-    const taking = await busiest(browser, page, () => paste(page, { "text/plain": job.text }));
+    await page.evaluate((text) => Object.assign(globalThis, { copied: text }), job.text);
+    const taking = await busiest(browser, page, async () => {
+      await page.evaluate(() => {
+        const transfer = new DataTransfer();
+        transfer.setData("text/plain", (globalThis as unknown as { copied: string }).copied);
+        document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true }));
+      });
+      await page.waitForFunction(() => document.querySelectorAll(".section").length > 40);
+    });
     const reading = await busiest(browser, page, () => ask(page, job.question));
     return { taking, reading, ...(await seen(page)), about: await page.locator("#about").textContent() };
   },

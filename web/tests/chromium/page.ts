@@ -38,7 +38,8 @@ try {
     if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
   });
   const outcome = await scenarios[process.argv[2]!]!({ browser, context, page, home: job.home, job });
-  const offOrigin = requests.filter((url) => !url.startsWith(job.home) && !url.startsWith(`blob:${job.home}`));
+  const { origin } = new URL(job.home);
+  const offOrigin = requests.filter((url) => new URL(url).origin !== origin);
   process.stdout.write(JSON.stringify({ outcome, offOrigin, complaints, requests: requests.length }));
 } finally {
   await browser.close();

@@ -47,8 +47,10 @@ interface Line extends Served {
 
 const actions: Record<string, (line: Line) => Promise<unknown>> = {
   serve: async (line) => void browser.site.pages.set(line.path, line),
-  visit: async ({ path, host }) =>
-    void (await browser.page.goto(path.includes(":") ? path : `http://${host}:${browser.site.port}${path}`)),
+  visit: async ({ path, host }) => {
+    const site = host === "localhost" ? "http://localhost" : "http://127.0.0.1"; // the same pages, but two origins
+    await browser.page.goto(path.includes(":") ? path : `${site}:${browser.site.port}${path}`);
+  },
   newTab: async () => void (browser.page = await browser.context.newPage()),
   front: async ({ number }) => {
     browser.page = browser.context.pages()[number]!;
