@@ -17,7 +17,6 @@ import pytest
 
 import documents
 import pocketbert
-from web_package import built
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -42,8 +41,6 @@ def test_document_does_what_it_shows(document: Path, workplace: Path, hub_cache:
         "HF_HUB_OFFLINE": "1",
         "NO_COLOR": "1",
     }
-    if "scripts/run bundle" in document.read_text(encoding="utf-8"):
-        built()  # tests in other processes may be building the same files, which the command does not see
     documents.run(document, folder=workplace, environment=environment)
 
 
