@@ -111,6 +111,15 @@ def test_not_on_this_page(browser: Browser) -> None:
     assert state["headline"] == "Not on this page"
     assert state["details"] == ["8 words read from beginning to end: nothing answers this."]
     assert browser.coloured() == {"current": [], "others": []}
+    # The model is loaded by now: a second question says nothing of it.
+    watch = """globalThis.kinds = []; new MutationObserver(() => {
+      const { kind } = document.querySelector("#outcome").dataset;
+      if (kinds.at(-1) !== kind) kinds.push(kind);
+    }).observe(document.querySelector("#outcome"), { attributes: true }); null"""
+    browser.do("panel", expression=watch)
+    browser.type("Who is it?")
+    browser.wait_for(lambda state: browser.do("panel", expression="kinds.at(-1)") == "nothing")
+    assert set(browser.do("panel", expression="kinds")) <= {"looking", "reading", "nothing"}
     browser.do("button", text="Show the nearest words")
     state = browser.until("answers")
     assert state["headline"] == "Unlikely, but nearest"

@@ -43,10 +43,10 @@ export class TabInquiry {
       become({ kind: "looking" });
       for (let round = 1; round <= TRIES; round++) {
         const report = await this.page.read();
-        const reader = await this.model.ready(
-          ({ loaded, total }) => become({ kind: "loading", loaded, total }),
-          signal,
-        );
+        const reader = await this.model.ready(({ stage, loaded, total }) => {
+          // How long the engine will take is not known: a full bar would lie.
+          become({ kind: "loading", loaded, total: stage === "files" ? total : 0 });
+        }, signal);
         become({ kind: "reading", windows: 0, of: 0 });
         const result = await reader.answer(question, report.text, {
           topK: ANSWERS,

@@ -6,6 +6,7 @@ type Listener = (progress: LoadProgress) => void;
 
 export class Model {
   private loading: Promise<Reader> | undefined;
+  private reader: Reader | undefined;
   private progress: LoadProgress = { stage: "files", loaded: 0, total: 0 };
   private readonly listeners = new Set<Listener>();
 
@@ -17,15 +18,19 @@ export class Model {
         this.progress = progress;
         for (const listener of this.listeners) listener(progress);
       },
-    }).catch((error: unknown) => {
-      this.loading = undefined;
-      throw error;
-    });
+    }).then(
+      (reader) => (this.reader = reader),
+      (error: unknown) => {
+        this.loading = undefined;
+        throw error;
+      },
+    );
     return this.loading;
   }
 
   /** The reader, with news about its loading; a signal ends the waiting, not the loading, which others wait for too. */
   async ready(listener: Listener, signal: AbortSignal): Promise<Reader> {
+    if (this.reader) return this.reader; // nothing to tell
     listener(this.progress);
     this.listeners.add(listener);
     try {
