@@ -79,7 +79,7 @@ def test_not_on_this_page_looks_like_nothing_else(home: str) -> None:
     assert view["live"].startswith("Not on this page")
 
 
-HTML = """<!doctype html><meta charset="iso-8859-1"><title>A ring &amp; a field</title>
+HTML = """<!doctype html><meta charset="iso-8859-1"><base href="https://example.org/"><title>A ring &amp; a field</title>
 <script>document.title = "run"; fetch("https://example.org/x")</script><style>p { color: red }</style>
 <nav><a href="/">gold menu</a></nav><img src="https://example.org/picture.png" onerror="document.title='run'">
 <main><h1>The   ring</h1><p>It was found near the caf\xe9, and it is <b>go</b>ld<i>en</i>?<br>No: g&shy;old.</p>

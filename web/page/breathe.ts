@@ -6,11 +6,12 @@ const SLICE = 10; // milliseconds
 export class Breath {
   private until = performance.now() + SLICE;
 
-  /** `await` this between two pieces of work; mostly it costs nothing. */
+  /** Whether it is time for a pause. */
   get due(): boolean {
     return performance.now() >= this.until;
   }
 
+  /** Pause; a signal ends the work here. */
   async take(signal?: AbortSignal): Promise<void> {
     await breathe();
     signal?.throwIfAborted();

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from pocketbert.bundle.check import Check, check
 from pocketbert.bundle.optimise import OPTIMISED, optimise
-from pocketbert.errors import CheckpointError, InputError, TokenizerError, require
+from pocketbert.errors import CheckpointError, InputError, TokenizerError, needing
 from pocketbert.runtime.folder import ReaderFolder, find_reader
 from pocketbert.runtime.manifest import FILE_NAME, write_manifest
 from pocketbert.runtime.questions import QuestionAnswerer
@@ -87,8 +87,8 @@ def _exported(
             f"{found.path} has no ONNX file yet, and one is only made if questions can examine it; name some "
             "with --data, or export the model first: pocketbert export MODEL DIR --precision int8"
         )
-    require("torch", extra="lab")
-    from pocketbert.export.folder import export_folder
+    with needing("lab"):
+        from pocketbert.export.folder import export_folder
 
     precision = precision or "int8-fast"
     export_folder(

@@ -35,7 +35,7 @@ VERBS = {
     "tokens": ("pocketbert.cli.tokens", "Show how a text is cut into tokens."),
     "train": ("pocketbert.cli.train", "Train a model with a recipe."),
     "vocab": ("pocketbert.cli.vocab", "List, search and count the words of a vocabulary."),
-    "web": ("pocketbert.cli.web", "Serve a page that answers questions about texts, HTML and PDF files."),
+    "web": ("pocketbert.cli.web", "Serve a page that answers questions about any text."),
 }
 
 

@@ -22,9 +22,9 @@ from pocketbert.errors import InputError
 @click.option("--open", "show", is_flag=True, help="Show it in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON, for programs.")
 def command(port: int, model: str | None, folder: Path | None, show: bool, as_json: bool) -> None:
-    """Serve a page that answers questions about texts, HTML and PDF files.
+    """Serve a page that answers questions about any text.
 
-    It is served to this machine only, and all reading happens in the browser. Control-C ends it.
+    Texts, HTML and PDF files are pasted or dropped there. It is served to this machine only, and all reading happens in the browser. Control-C ends it.
     """
     from pocketbert.bundle.folder import make_bundle
     from pocketbert.serve.static import Site

@@ -4,7 +4,7 @@
  * The page is parsed into a document that is never shown: no script of it runs, and nothing that it names is loaded.
  */
 
-import { Breath } from "../breathe";
+import { Breath, breathe } from "../breathe";
 import { type Block, Content, type Kind } from "../content";
 
 const names = (text: string) => new Set(text.split(" "));
@@ -23,7 +23,10 @@ const ENOUGH = 0.3; // of a page's text: a part with less is not what the page i
 const HIDING = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 
 export async function fromHtml(source: string, form = "Web page"): Promise<Content> {
-  const page = new DOMParser().parseFromString(withoutStyles(source), "text/html");
+  const plain = withoutStyles(source);
+  await breathe(); // parsing cannot be divided, so it should be alone
+  const page = new DOMParser().parseFromString(plain, "text/html");
+  await breathe();
   const title = clean(page.title || page.querySelector("h1")?.textContent || "");
   const writer = new Writer();
   await walk(articleOf(page), writer);
@@ -31,12 +34,13 @@ export async function fromHtml(source: string, form = "Web page"): Promise<Conte
 }
 
 /**
- * The same page with its styles under other names: this page's policy allows none but its own, and the browser would
- * complain about every one of them. `noframes` is to a parser what `style` is.
+ * The same page with its styles and its base under other names: this page's policy allows none but its own, and the
+ * browser would complain about every one of them. To a parser `noframes` is what `style` is, and `meta` what `base` is.
  */
 function withoutStyles(source: string): string {
   return source
     .replace(/<(\/?)style(?=[\s>/])/gi, "<$1noframes")
+    .replace(/<base(?=[\s>/])/gi, "<meta")
     .replace(/(<[a-z][^<>]*[\s"'/])style(?=\s*=)/gi, "$1data-style");
 }
 

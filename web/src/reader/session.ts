@@ -132,9 +132,9 @@ function create(
 ): Promise<wasm.InferenceSession> {
   return library.InferenceSession.create(model, {
     executionProviders: [provider],
-    logSeverityLevel: 3,
-    enableMemPattern: false, // a memory plan for each shape of batch would be kept for ever
+    enableMemPattern: false, // a plan for each shape of batch would be kept for ever
     // To look for what can be fused takes longer than all the rest of opening.
     graphOptimizationLevel: optimised ? "disabled" : "all",
+    logSeverityLevel: 3,
   });
 }
