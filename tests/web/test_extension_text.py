@@ -218,15 +218,20 @@ def test_a_long_page_is_read_quickly_and_lets_the_page_breathe(browser: Browser)
       let longest = 0, last = performance.now();
       setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now }, 1);
     </script>"""
-    browser.serve("/unit", paragraph * 3600 + watch)
+    browser.serve("/unit", paragraph * 3600)
+    browser.visit("/unit")
+    report = browser.extract()
+    assert len(report["text"]) > 263_000
+    assert report["milliseconds"] < 2000  # a tenth of that on a machine with nothing else to do
+    places = [found.span() for found in re.finditer("long, long", report["text"])]
+    some = places[:: len(places) // 10]
+    assert browser.shown(some) == ["long, long"] * len(some)
+    browser.serve("/unit", paragraph * 15_000 + watch)
     browser.visit("/unit")
     browser.do("page", expression="longest = 0")
     report = browser.extract()
-    assert len(report["text"]) > 263_000
-    assert report["milliseconds"] < 2000  # a quarter of that on a machine with nothing else to do
-    assert browser.do("page", expression="longest") < 400
-    places = [found.span() for found in re.finditer("long, long", report["text"])]
-    assert browser.shown(places[:: len(places) // 10]) == ["long, long"] * len(places[:: len(places) // 10])
+    longest = browser.do("page", expression="longest")
+    assert longest < report["milliseconds"] / 2
 
 
 def test_a_large_table_is_read_quickly(browser: Browser) -> None:

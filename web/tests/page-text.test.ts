@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type PageText, type Source, Writer } from "../extension/page/text";
 
-/** A text as the writer makes it of some strings; "¶", "↵" and "|" are breaks and dividers, a leading "=" keeps blanks. */
+/** A text as the writer makes it of some strings; "¶", "↵", "_" and "|" part them, a leading "=" keeps blanks. */
 function written(...parts: string[]): { text: PageText<Source>; sources: Source[] } {
   const writer = new Writer<Source>();
   const sources: Source[] = [];

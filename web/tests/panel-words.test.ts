@@ -58,6 +58,6 @@ describe("the words", () => {
   });
 
   it("never round to certainty", () => {
-    expect([0, 0.004, 0.5, 0.994, 1].map(percent)).toEqual(["under 1 %", "under 1 %", "50 %", "over 99 %", "over 99 %"]);
+    expect([0, 0.004, 0.5, 1].map(percent)).toEqual(["under 1 %", "under 1 %", "50 %", "over 99 %"]);
   });
 });

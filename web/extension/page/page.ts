@@ -35,7 +35,10 @@ const calls: PageCalls = {
   clear,
 };
 
-/** The ranges of a stretch of the text, one per text node: none crosses a shadow tree's border; none at all if the page has changed. */
+/**
+ * The ranges of a stretch of the text, one per text node, so that none crosses the border of a shadow tree; none at all
+ * if the page has changed.
+ */
 function rangesOf({ start, end }: Stretch): Range[] {
   if (!last?.text.holds(start, end)) return [];
   const pieces = last.text.pieces(start, end);

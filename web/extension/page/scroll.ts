@@ -68,7 +68,7 @@ function scrollElement(element: Element, target: Box): void {
 function isScrollable(element: Element): boolean {
   if (element.scrollHeight <= element.clientHeight && element.scrollWidth <= element.clientWidth) return false;
   const { overflowX, overflowY } = element.ownerDocument.defaultView!.getComputedStyle(element);
-  return [overflowX, overflowY].some((overflow) => overflow === "auto" || overflow === "scroll" || overflow === "hidden");
+  return [overflowX, overflowY].some((overflow) => ["auto", "scroll", "hidden"].includes(overflow));
 }
 
 /** The elements around a node, out of shadow trees and frames too. */

@@ -59,8 +59,9 @@ export class View {
     const bar = this.root.querySelector("progress");
     if (!bar) return;
     bar.setAttribute("aria-label", wordsFor(state).headline);
-    const [value, max] =
-      state.kind === "reading" ? [state.windows, state.of] : state.kind === "loading" ? [state.loaded, state.total] : [0, 0];
+    let [value, max] = [0, 0];
+    if (state.kind === "reading") [value, max] = [state.windows, state.of];
+    if (state.kind === "loading") [value, max] = [state.loaded, state.total];
     if (!max) bar.removeAttribute("value");
     else [bar.max, bar.value] = [max, value];
   }
@@ -119,8 +120,8 @@ export class View {
     const card = cards[current]!;
     if (hadFocus) card.focus({ preventScroll: true });
     card.scrollIntoView({ block: "nearest" });
-    const words = card.querySelector(".words")!.textContent;
-    this.status.textContent = `Answer ${current + 1} of ${cards.length}: ${words}, ${card.querySelector(".percent")!.textContent}`;
+    const said = [".words", ".percent"].map((part) => card.querySelector(part)!.textContent);
+    this.status.textContent = `Answer ${current + 1} of ${cards.length}: ${said.join(", ")}`;
   }
 
   private offers(state: State): Node[] {
@@ -142,7 +143,11 @@ export class View {
   }
 }
 
-function element<N extends keyof HTMLElementTagNameMap>(name: N, style: string, text?: string): HTMLElementTagNameMap[N] {
+function element<N extends keyof HTMLElementTagNameMap>(
+  name: N,
+  style: string,
+  text?: string,
+): HTMLElementTagNameMap[N] {
   const made = document.createElement(name);
   if (style) made.className = style;
   if (text !== undefined) made.textContent = text;

@@ -31,7 +31,8 @@ export function wordsFor(state: State): Words {
       return {
         headline: "Not allowed on this page",
         details: [
-          "The browser lets no extension read its own pages, its web store or pages without an address. Go to an ordinary page and click the icon there.",
+          "The browser lets no extension read its own pages, its web store or pages without an address. " +
+            "Go to an ordinary page and click the icon there.",
           "A file of yours can be read once you allow it in the extension's settings: “Allow access to file URLs”.",
         ],
         tone: "wanted",
@@ -40,7 +41,8 @@ export function wordsFor(state: State): Words {
       return {
         headline: "Not allowed in the PDF viewer",
         details: [
-          "The browser lets no extension look into its PDF viewer. Save the file; the command “pocketbert ask” reads PDFs.",
+          "The browser lets no extension look into its PDF viewer. " +
+            "Save the file; the page that “pocketbert web” opens and the command “pocketbert ask” read PDFs.",
         ],
         tone: "wanted",
       };

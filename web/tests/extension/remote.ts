@@ -60,10 +60,10 @@ const actions: Record<string, (line: Line) => Promise<unknown>> = {
   closePanel: () => browser.closePanel(),
   type: ({ text }) => browser.panel!.type(text),
   press: ({ key, shift }) => browser.panel!.press(key, shift),
-  button: ({ text }) =>
-    browser.panel!.evaluate(
-      `[...document.querySelectorAll("#outcome button")].find((button) => button.textContent === ${JSON.stringify(text)}).click()`,
-    ),
+  button: ({ text }) => {
+    const found = `find((button) => button.textContent === ${JSON.stringify(text)})`;
+    return browser.panel!.evaluate(`[...document.querySelectorAll("#outcome button")].${found}.click()`);
+  },
   state: () => browser.panel!.evaluate(STATE),
   panel: ({ expression }) => browser.panel!.evaluate(expression),
   protocol: ({ method, params }) => browser.panel!.send(method, params),
@@ -78,7 +78,8 @@ const actions: Record<string, (line: Line) => Promise<unknown>> = {
       const state = (await browser.panel!.evaluate(STATE)) as { kind: string };
       if (kinds.includes(state.kind)) return state;
     }
-    throw new Error(`the panel is not ${kinds.join(" or ")}, but ${JSON.stringify(await browser.panel!.evaluate(STATE))}`);
+    const state = JSON.stringify(await browser.panel!.evaluate(STATE));
+    throw new Error(`the panel is not ${kinds.join(" or ")}, but ${state}`);
   },
   picture: async ({ path, of, width, height, dark }) => {
     if (of === "page") return void (await browser.page.screenshot({ path: path }));

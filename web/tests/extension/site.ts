@@ -37,7 +37,7 @@ export class Site {
   }
 }
 
-// What Chromium asks its maker for by itself, with and without an extension: accounts, components, the meaning of forms.
+// What Chromium asks its maker for by itself, with and without an extension: accounts, components, what forms mean.
 const CALLS_HOME = /\.(?:google|googleapis|gvt1)\.com:443$/;
 
 /** Whoever asks for another host than this machine comes here, from whichever part of the browser. */
