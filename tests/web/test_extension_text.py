@@ -222,7 +222,7 @@ def test_a_long_page_is_read_quickly_and_lets_the_page_breathe(browser: Browser)
     browser.visit("/unit")
     report = browser.extract()
     assert len(report["text"]) > 263_000
-    assert report["milliseconds"] < 2000  # a tenth of that on a machine with nothing else to do
+    assert report["milliseconds"] < 2000  # about 500 were seen on two busy cores
     places = [found.span() for found in re.finditer("long, long", report["text"])]
     some = places[:: len(places) // 10]
     assert browser.shown(some) == ["long, long"] * len(some)
