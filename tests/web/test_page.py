@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from fpdf import FPDF
 
 from pocketbert.bundle.folder import make_bundle
 from pocketbert.runtime.manifest import write_manifest
+from pocketbert.serve.static import Site
 from web_package import built
 from web_page import in_page, served, toy_bundle
 
@@ -79,7 +81,8 @@ def test_not_on_this_page_looks_like_nothing_else(home: str) -> None:
     assert view["live"].startswith("Not on this page")
 
 
-HTML = """<!doctype html><meta charset="iso-8859-1"><base href="https://example.org/"><title>A ring &amp; a field</title>
+HTML = """<!doctype html><meta charset="iso-8859-1"><base href="https://example.org/">
+<title>A ring &amp; a field</title>
 <script>document.title = "run"; fetch("https://example.org/x")</script><style>p { color: red }</style>
 <nav><a href="/">gold menu</a></nav><img src="https://example.org/picture.png" onerror="document.title='run'">
 <main><h1>The   ring</h1><p>It was found near the caf\xe9, and it is <b>go</b>ld<i>en</i>?<br>No: g&shy;old.</p>
@@ -171,6 +174,31 @@ def test_the_page_works_without_a_network_after_one_visit(home: str, toy: Path) 
     assert outcome["marked"] == ["gold"]
     (cache,) = outcome["caches"]
     assert cache.startswith("pocketbert / ")
+
+
+def test_a_new_version_takes_over_when_no_tab_shows_the_old_one(toy: Path, tmp_path: Path) -> None:
+    new, flag = copied(toy, tmp_path / "page"), tmp_path / "flag"
+    index = new / "index.html"
+    index.write_text(
+        index.read_text(encoding="utf-8").replace("Ask a page.</h1>", "Ask again.</h1>"), encoding="utf-8"
+    )
+    write_manifest(new)
+    ended = threading.Event()
+    with Site(toy) as site, Site(new) as other:
+
+        def switch() -> None:
+            while not ended.wait(0.05):
+                if flag.exists():
+                    site.files = other.files
+                    flag.unlink()
+
+        for work in (switch, site.serve_forever):
+            threading.Thread(target=work, daemon=True).start()
+        outcome = in_page("renewed", site.address, flag=str(flag))
+        ended.set()
+        site.shutdown()
+    assert outcome["old"] == {"state": "ready", "title": "Ask a page."}
+    assert outcome["next"] == {"state": "ready", "title": "Ask again."}
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ async function start(): Promise<void> {
     reader = await opening;
     if (waiting) void ask();
     else rest();
-    if (bundle && (await keep(bundle))) element("offline").textContent = KEPT;
+    if (bundle && (await keep())) element("offline").textContent = KEPT;
   } catch (error) {
     status.failed("The reader cannot be loaded", error as Error, "Try again");
   }

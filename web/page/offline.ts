@@ -4,24 +4,16 @@ interface Manifest {
   sha256: Record<string, string>;
 }
 
-export interface Kept {
-  text: string;
-  files: Manifest["sha256"];
-}
-
-/** The bundle's list of files, or null where the page is not served from a bundle. */
-export async function manifest(): Promise<Kept | null> {
+/** Name -> hash of every file of the version that is shown, or null where the page is not served from a bundle. */
+export async function manifest(): Promise<Manifest["sha256"] | null> {
   const response = await fetch("./manifest.json", { cache: "no-cache" }).catch(() => null);
-  if (!response?.ok) return null;
-  const text = await response.text();
-  const { sha256 } = JSON.parse(text) as Manifest;
-  return { text, files: sha256 };
+  return response?.ok ? ((await response.json()) as Manifest).sha256 : null;
 }
 
 /**
  * Compare the programs that read with their hashes; the browser does it. The model's files are checked by the reader.
  */
-export async function checkPrograms({ files }: Kept): Promise<void> {
+export async function checkPrograms(files: Manifest["sha256"]): Promise<void> {
   const programs = Object.keys(files).filter((name) => /^[^/]+\.(?:js|wasm|css)$/.test(name) && !name.startsWith("pdf"));
   await Promise.all(
     programs.map(async (name) => {
@@ -35,14 +27,17 @@ export async function checkPrograms({ files }: Kept): Promise<void> {
 }
 
 /**
- * Keep all files for later. The worker that does so is named after the manifest, so that a new bundle gets a new one.
+ * Keep all files for later. The worker that does so is named after the newest manifest, so that a new bundle gets a new
+ * one, which is shown when no tab shows the old one any more.
+ *
  * True when everything is kept; false where browsers keep nothing, such as on pages that are not served securely.
  */
-export async function keep({ text }: Kept): Promise<boolean> {
+export async function keep(): Promise<boolean> {
   if (!("serviceWorker" in navigator) || !globalThis.crypto?.subtle) return false;
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  const version = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
   try {
+    const newest = await fetch("./manifest.json?newest", { cache: "no-cache" });
+    const digest = await crypto.subtle.digest("SHA-256", await newest.arrayBuffer());
+    const version = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
     const registration = await navigator.serviceWorker.register(`./service-worker.js?manifest=${version}`);
     const worker = registration.installing ?? registration.waiting;
     if (!worker) return registration.active !== null;

@@ -28,6 +28,7 @@ const home = new URL("./", scope.location.href);
 const prefix = `pocketbert ${home.pathname} `;
 const version = new URL(scope.location.href).searchParams.get("manifest") ?? "";
 const MANIFEST = "manifest.json";
+const NEWEST = "?newest"; // how the page asks for the manifest of today instead of its own
 
 scope.addEventListener("install", (event) => event.waitUntil(fill()));
 scope.addEventListener("activate", (event) => event.waitUntil(takeOver()));
@@ -35,7 +36,8 @@ scope.addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   if (event.request.method !== "GET" || !url.href.startsWith(home.href)) return;
   const name = url.pathname.slice(home.pathname.length) || "index.html";
-  event.respondWith(name === MANIFEST ? newest(event.request) : kept(name, event.request));
+  const asked = name === MANIFEST && url.search === NEWEST;
+  event.respondWith(asked ? newest(event.request) : kept(name, event.request));
 });
 
 async function fill(): Promise<void> {

@@ -24,7 +24,8 @@ from pocketbert.errors import InputError
 def command(port: int, model: str | None, folder: Path | None, show: bool, as_json: bool) -> None:
     """Serve a page that answers questions about any text.
 
-    Texts, HTML and PDF files are pasted or dropped there. It is served to this machine only, and all reading happens in the browser. Control-C ends it.
+    Texts, HTML and PDF files are pasted or dropped there. It is served to this machine only, and all reading happens
+    in the browser. Control-C ends it.
     """
     from pocketbert.bundle.folder import make_bundle
     from pocketbert.serve.static import Site

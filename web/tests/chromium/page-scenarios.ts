@@ -1,5 +1,7 @@
 /** What is tried with the page. */
 
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { ask, busiest, drop, paste, reached, seen, visited } from "./page-hands";
 
@@ -7,6 +9,8 @@ interface Job {
   text: string;
   question: string;
   questions: string[];
+  /** A file to write when the page is kept; it vanishes once a new version is served. */
+  flag: string;
   file: { name: string; base64: string };
 }
 
@@ -189,6 +193,27 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
     await page.waitForSelector("#paper:not([hidden])");
     await ask(page, job.question);
     return { ...(await seen(page)), caches, controlled: await page.evaluate(() => !!navigator.serviceWorker.controller) };
+  },
+
+  /** A new version is put up while a tab is open: that tab goes on with its own, the next one has the new one. */
+  async renewed({ context, page, home, job }) {
+    const kept = (tab: Page) =>
+      tab.waitForFunction(() => document.getElementById("offline")!.textContent!.includes("without a network"));
+    const title = (tab: Page) => tab.locator("h1").textContent();
+    await visited(page, home);
+    await kept(page);
+    await writeFile(job.flag, "");
+    while (existsSync(job.flag)) await page.waitForTimeout(50);
+    await page.reload();
+    await reached(page, "ready", "error");
+    await kept(page);
+    const old = { state: await page.getAttribute("#state", "data-state"), title: await title(page) };
+    await page.close();
+    const tab = await context.newPage();
+    await visited(tab, home);
+    await kept(tab);
+    await tab.waitForFunction(async () => (await caches.keys()).length === 1);
+    return { old, next: { state: await tab.getAttribute("#state", "data-state"), title: await title(tab) } };
   },
 
   /** A visit to a page that cannot work. */
