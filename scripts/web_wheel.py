@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Put the built files of `web` into the wheel, if they are there: hatchling calls this, see pyproject.toml.
 
-    (cd web && npm ci && npm run build && npm run build:page) && python -m build --wheel
+    (cd web && npm ci && npm run build && npm run build:page && npm run build:extension) && python -m build --wheel
 
 A wheel without them is complete but for `pocketbert web` and `pocketbert bundle`, which then say what is missing.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDERS = ("dist", "dist-page", "dist-extension")
-FILES = ("package.json", "README.md", "ENGINE-LICENSE.txt", "../LICENSE")
+FILES = ("package.json", "README.md", "ENGINE-LICENSE.txt", "../LICENSE", "../NOTICE")
 GRAPHICS = ("webgpu", "asyncify")  # 27 MB that models in eight bits never use
 
 

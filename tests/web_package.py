@@ -50,13 +50,16 @@ def installed() -> Path:
 
 
 def built() -> Path:
-    """The package, installed and built: `dist` is published, `dist-page` the page; `build` has programs for tests."""
+    """The package, installed and built: `dist` is published, `dist-page` and `dist-extension` go into bundles.
+
+    `build` has programs for tests.
+    """
     installed()
     with _locked():
-        wanted = _hash(("src", "page", "tests", *SETTINGS))
+        wanted = _hash(("src", "page", "extension", "tests", *SETTINGS))
         stamp = WEB / "build" / ".built"
         if not stamp.exists() or stamp.read_text() != wanted:
-            for build in ("build", "build:page", "build:programs"):
+            for build in ("build", "build:page", "build:extension", "build:programs"):
                 node("npm", "run", "--silent", build)
             stamp.write_text(wanted)
     return WEB

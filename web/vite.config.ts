@@ -1,6 +1,7 @@
 /**
- * Four builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
- * for a script tag. `--mode page`: the page, in dist-page. `--mode programs`: programs for Node that the Python tests
+ * Six builds. Plain: the ES modules, the worker and the wasm, side by side in dist. `--mode script`: the one file
+ * for a script tag. `--mode page`: the page, in dist-page. `--mode extension` and `--mode injected`: the extension, in
+ * dist-extension, and its script that is put into pages. `--mode programs`: programs for Node that the Python tests
  * talk to.
  */
 
@@ -55,6 +56,29 @@ const builds: Record<string, () => UserConfig> = {
       },
     },
   }),
+  extension: () => ({
+    ...common,
+    publicDir: "extension/static",
+    worker: { format: "es", rollupOptions: { output: names } },
+    build: {
+      ...common.build,
+      outDir: "dist-extension",
+      rollupOptions: {
+        input: { panel: "extension/panel/panel.ts", background: "extension/background.ts" },
+        output: { format: "es", ...names },
+      },
+    },
+  }),
+  // What is put into a page cannot import anything.
+  injected: () => ({
+    ...common,
+    build: {
+      ...common.build,
+      outDir: "dist-extension",
+      emptyOutDir: false,
+      rollupOptions: { input: { page: "extension/page/page.ts" }, output: { format: "iife", ...names } },
+    },
+  }),
   programs: () => ({
     ...common,
     build: {
@@ -66,6 +90,7 @@ const builds: Record<string, () => UserConfig> = {
         input: {
           parity: "tests/parity.ts",
           chromium: "tests/chromium/chromium.ts",
+          extension: "tests/extension/remote.ts",
           page: "tests/chromium/page.ts",
         },
         external: [/^\/dist\//], // what a page imports

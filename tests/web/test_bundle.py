@@ -207,7 +207,7 @@ def test_a_wheel_brings_the_page_along(toy: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(next(tmp_path.glob("pocketbert-*.whl"))) as packed:
         packed.extractall(tmp_path / "installed")
     code = "import sys; from pocketbert.cli import main; sys.exit(main(sys.argv[1:]))"
-    for target in ("page", "npm"):
+    for target in ("page", "extension", "npm"):
         made = subprocess.run(
             [sys.executable, "-c", code, "bundle", str(toy.parent / "toy"), str(tmp_path / target), "--for", target],
             env={"PYTHONPATH": str(tmp_path / "installed"), "PATH": "/nowhere"}, capture_output=True, text=True,
@@ -215,6 +215,8 @@ def test_a_wheel_brings_the_page_along(toy: Path, tmp_path: Path) -> None:
         assert made.returncode == 0, made.stderr
     assert (tmp_path / "page" / "index.html").is_file()
     assert (tmp_path / "npm" / "dist" / "types" / "index.d.ts").is_file()
+    assert (tmp_path / "extension" / "unpacked" / "panel.html").is_file()
+    assert (tmp_path / "extension" / "pocketbert.zip").is_file()
 
 
 def test_the_sizes_in_the_document(real: Path) -> None:

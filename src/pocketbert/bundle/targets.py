@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pocketbert.bundle.archive import archive
 from pocketbert.errors import InputError
+
+UNPACKED = "unpacked"
+"""Where an extension is that a browser loads as it is."""
+PACKED = "pocketbert.zip"
+"""The same as the store takes it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,19 @@ TARGETS: dict[str, Target] = {
         script="build:page",
         proof="dist-page/index.html",
         model="model",
+    ),
+    "extension": Target(
+        # A folder below: what the bundle lists is in a manifest.json, and so is what an extension says of itself.
+        files={
+            UNPACKED: "dist-extension",
+            f"{UNPACKED}/LICENSE": "LICENSE",
+            f"{UNPACKED}/NOTICE": "NOTICE",
+            f"{UNPACKED}/{ENGINE}": ENGINE,
+        },
+        script="build:extension",
+        proof="dist-extension/page.js",
+        model=f"{UNPACKED}/model",
+        finish=lambda bundle: archive(bundle / UNPACKED, bundle / PACKED),
     ),
     "npm": Target(
         files={
