@@ -62,7 +62,8 @@ def load(
     """Load a model folder, or a model of the hub by its name, into an `Encoder` or a `Model` with its head.
 
     `head="auto"` takes the head that the folder was saved with; `"none"` the encoder alone; a head's name puts that
-    head on, with fresh weights where the folder has none, or with `head_weights="new"` in any case. The result's `report` says what was new or unused.
+    head on, with fresh weights where the folder has none, or in any case with `head_weights="new"`: for other labels
+    than those it was saved with. The result's `report` says what was new or unused.
     A folder that holds nothing but an exported model, such as the embedded reader's (`pocketbert/reader`), is read back
     from its ONNX file.
     """
@@ -95,7 +96,7 @@ def load(
         held = _sort(checkpoint.read_tensors(resolved.folder), family, config, saved or kind)
     new, unused = _fill(model, kind, saved or kind, held, head_weights == "saved")
     model.report = LoadReport(new, unused, resolved.revision)  # type: ignore[assignment]
-    if new:
+    if new and head_weights == "saved":
         logger.warning(
             "%s has no weights for %s: they are new and want training", name_or_folder, ", ".join(new)
         )

@@ -14,8 +14,8 @@ def leave_out_pooler(model: Model) -> None:
     """Take the dense layer and its tanh from between encoder and head, if the architecture knows models without.
 
     MobileBERT's authors found that its pooler can hurt on GLUE. Its config says whether there is one
-    (`classifier_activation`), so Hugging Face's classes load the result. BERT's and ALBERT's classifiers always have one,
-    and RoBERTa's, DistilBERT's and XLNet's heads have a layer of their own.
+    (`classifier_activation`), so Hugging Face's classes load the result. BERT's and ALBERT's classifiers always have
+    one, and RoBERTa's, DistilBERT's and XLNet's heads have a layer of their own.
     """
     encoder = model.encoder
     config: Any = encoder.config

@@ -14,6 +14,7 @@ from pocketbert.tables.rows import unknown_label
 from pocketbert.tasks.classify.examples import Example
 from pocketbert.tasks.classify.features import Feature as TextFeature
 from pocketbert.tasks.classify.features import feature_of, say_what_was_cut
+from pocketbert.tasks.classify.splitting import stratified
 from pocketbert.text import Tokenizer
 
 
@@ -63,6 +64,16 @@ def read_choices(
         if len(found) == before:
             raise InputError(f"{source} holds no rows; a header alone is not enough")
     return found
+
+
+def hold_out(
+    choices: Sequence[Choice], *, fraction: float, seed: int = 0
+) -> tuple[list[Choice], list[Choice]]:
+    """Split into (kept, held out) by whole texts, each right place in the same share."""
+    rows = [Example(choice.text, label=np.array(choice.label, dtype=np.int64)) for choice in choices]
+    _, held = stratified(rows, problem="single", fraction=fraction, seed=seed)
+    texts = {row.text for row in held}
+    return [row for row in choices if row.text not in texts], [row for row in choices if row.text in texts]
 
 
 def featurise(choices: Sequence[Choice], tokenizer: Tokenizer, *, max_length: int) -> list[Feature]:

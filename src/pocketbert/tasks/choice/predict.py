@@ -16,7 +16,7 @@ from pocketbert.tasks.predict import batches, padded, reading
 def collate(features: Sequence[Feature], *, pad_id: int = 0) -> dict[str, Tensor]:
     """Features as one padded batch (B, C, S), with `labels` (B)."""
     tensors, _ = padded([row for feature in features for row in feature.rows], pad_id=pad_id)
-    batch = {name: value.unflatten(0, (len(features), -1)) for name, value in tensors.items()}
+    batch = {name: value.view(len(features), -1, value.shape[1]) for name, value in tensors.items()}
     return batch | {"labels": torch.tensor([feature.label for feature in features])}
 
 

@@ -46,6 +46,8 @@ class Task:
     """What to do with a row of too few columns: one official file has some, and everybody leaves them out."""
     folder: str = ""
     """Where its files are, if not in a folder of its name."""
+    taught_by: str = ""
+    """The task whose models answer this one, which has nothing to train on."""
     original: tuple[str, str] | None = None
     """The corpus that training and dev parts were made from, and the list of the pairs that are dev; some copies of
     the part that was made lack a row."""
@@ -106,7 +108,7 @@ TASKS = {
         Task("WNLI", "wnli", PAIR, PAIR, ("0", "1")),
         Task(
             "AX", "ax", PAIR, ("premise", "hypothesis"), NLI, files=(("test", "diagnostic.tsv"),),
-            hub_parts=(("test", "test"),), folder="diagnostic",
+            hub_parts=(("test", "test"),), folder="diagnostic", taught_by="MNLI",
         ),
     )
 }  # fmt: skip

@@ -18,6 +18,16 @@ def kind_of(names: Iterable[str]) -> Kind:
     return "entities" if rest and all(name[:2] in ("B-", "I-") and name[2:] for name in rest) else "words"
 
 
+def both_marks(names: Iterable[str]) -> tuple[str, ...]:
+    """O, and B- and I- of every kind that occurs: a kind that only ever began may go on in texts to come.
+
+    >>> both_marks(["O", "I-place", "B-person"])
+    ('O', 'B-person', 'I-person', 'B-place', 'I-place')
+    """
+    kinds = sorted({name[2:] for name in names if name != "O"})
+    return ("O", *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))
+
+
 def slips(tags: Sequence[str]) -> list[int]:
     """The places where an I- goes on with nothing: at the start, behind O, or behind another kind."""
     found = []
@@ -53,7 +63,7 @@ def checked(
             word = found[0]
             raise InputError(
                 f"{sentence.place}, word {word + 1} ({sentence.words[word]!r}): the tag {sentence.tags[word]!r} goes "
-                f"on with nothing; it must be B-{sentence.tags[word][2:]}, or follow one: mend it, or use --on_slip repair"
+                f"on with nothing; it must be B-{sentence.tags[word][2:]}, or follow one; on_slip = repair mends it"
             )
         mended += len(found)
         result.append(replace(sentence, tags=repair(sentence.tags)) if found else sentence)

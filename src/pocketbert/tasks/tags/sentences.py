@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
@@ -65,6 +66,26 @@ def check_tags(sentences: Iterable[Sentence], known: Sequence[str]) -> None:
                     f"{sentence.place}, word {number} ({word!r}): the tag {tag!r} is unknown; allowed are "
                     f"{', '.join(known)}{near(tag, known)}"
                 )
+
+
+def hold_out(
+    sentences: Sequence[Sentence], *, fraction: float, seed: int = 0
+) -> tuple[list[Sentence], list[Sentence]]:
+    """Split into (kept, held out); the same words are never on both sides, wherever in the file they stand."""
+    if not 0.0 < fraction < 1.0:
+        raise InputError(f"validation_split = {fraction}: must lie between 0 and 1")
+    salt = seed.to_bytes(8, "little")
+    hashes = {
+        words: blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
+        for words in {sentence.words for sentence in sentences}
+    }
+    order = sorted(hashes, key=lambda words: (hashes[words], words))
+    if len(order) < 2:
+        raise InputError("one sentence is too few to hold some out; give more, or a validation_file")
+    held = set(order[: min(max(round(fraction * len(order)), 1), len(order) - 1)])
+    return [row for row in sentences if row.words not in held], [
+        row for row in sentences if row.words in held
+    ]
 
 
 def _conll(path: Path, column: str | None) -> Iterator[Sentence]:
