@@ -87,7 +87,7 @@ def load(
         model = build(
             config,
             kind,
-            **_label_arguments(data if kind == saved and head_weights == "saved" else {}, labels, problem),
+            **label_arguments(data if kind == saved and head_weights == "saved" else {}, labels, problem),
         )
     exported = checkpoint.exported_file(resolved.folder)
     if exported is not None and not checkpoint.has_tensors(resolved.folder):
@@ -275,7 +275,7 @@ def _renamed(table: NameTable, tensors: Mapping[str, Tensor]) -> dict[str, Tenso
     return {theirs: tensors[ours] for ours, theirs in table.to_theirs(tensors).items()}
 
 
-def _label_arguments(
+def label_arguments(
     data: Mapping[str, Any], labels: Sequence[str] | int | None, problem: Problem | None
 ) -> dict[str, Any]:
     """Label names and the kind of problem: what the caller says, else what config.json says."""
