@@ -24,7 +24,7 @@ OPTIONS = {
 @click.argument("model", metavar="MODEL")
 @click.option("--task", type=click.Choice(list(OPTIONS)), required=True, help="What the model is to do.")
 @click.option("--data", "files", multiple=True, required=True,
-              help="A file, or a data set's name; repeatable. For glue its folder, or 'glue' for the hub's.")  # fmt: skip
+              help="A file or a data set's name; repeatable. For glue its folder, or glue for the hub's.")  # fmt: skip
 @click.option("--precision", type=click.Choice(list(FILES)),
               help="Run the model's ONNX file of this precision in the light runtime, instead of torch.")  # fmt: skip
 @click.option("--window", type=int,
