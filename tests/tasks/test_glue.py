@@ -114,6 +114,31 @@ def test_special_rows(glue) -> None:
     assert parts_of(TASKS["mnli"], glue, ("dev", "dev_mismatched", "test")) == ["dev", "test"]
 
 
+def test_a_clone_of_the_hubs_set(tmp_path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = {
+        "mnli/validation_mismatched": [{"premise": "a", "hypothesis": "b", "label": 2, "idx": 7}],
+        "mnli/test_matched": [{"premise": "a", "hypothesis": "b", "label": -1, "idx": 5}],
+        "stsb/train": [{"sentence1": "a", "sentence2": "b", "label": 2.5, "idx": 0}],
+        "stsb/test": [{"sentence1": "a", "sentence2": "b", "label": -1.0, "idx": 0}],
+        "qqp/train": [{"question1": "a", "question2": "", "label": 1, "idx": 0}],
+    }
+    for name, table in rows.items():
+        file = tmp_path / f"{name}-00000-of-00001.parquet"
+        file.parent.mkdir(exist_ok=True)
+        parquet.write_table(pa.Table.from_pylist(table), file)
+    mnli = TASKS["mnli"]
+    part = read_part(mnli, tmp_path, "dev_mismatched")
+    assert (part.examples[0].pair, int(part.examples[0].label), part.indices) == ("b", 2, ["7"])
+    assert read_part(mnli, tmp_path, "test").examples[0].label is None
+    assert parts_of(mnli, tmp_path, ("dev", "dev_mismatched", "test")) == ["dev_mismatched", "test"]
+    assert float(read_part(TASKS["sts-b"], tmp_path, "train").examples[0].label) == 2.5
+    assert read_part(TASKS["sts-b"], tmp_path, "test").examples[0].label is None
+    assert read_part(TASKS["qqp"], tmp_path, "train").examples[0].pair == ""
+
+
 def test_mrpc_is_made_from_the_original_where_it_is_there(glue) -> None:
     lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
     lines += [f"{n % 2}\t{n}\t{n + 1}\tLeft {n} .\tRight {n} ." for n in range(6)]

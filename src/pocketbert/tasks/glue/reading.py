@@ -1,9 +1,9 @@
-"""GLUE's files: the official folders, or the hub's `glue`; every slip is reported with its file and row."""
+"""GLUE's files: the official folders, the hub's `glue`, or a clone of it; a slip is reported with its file and row."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 from pocketbert.errors import InputError
 from pocketbert.tables import Row, read_rows
 from pocketbert.tables.reading import open_lines
-from pocketbert.tasks.classify.examples import Example, label_of
+from pocketbert.tasks.classify.examples import Example, Label, label_of
 from pocketbert.tasks.glue.benchmark import Part, Task
 
 HUB = "nyu-mll/glue"
@@ -31,16 +31,19 @@ def read_part(task: Task, data: str | os.PathLike[str], part: Part) -> GluePart:
     """A part of a task from the folder that holds all tasks' folders, from the task's own, or from the hub (`glue`)."""
     if not Path(data).is_dir():
         if str(data) in ("glue", HUB):
-            return _from_hub(task, part)
+            return _from_hub(task, [f"{HUB}:{task.hub}"], part)
         raise InputError(f"{data}: there is no such folder; give GLUE's, or 'glue' for the hub's set")
-    file, rows = _rows(task, _folder(task, Path(data)), part)
+    folder = _folder(task, Path(data))
+    if _is_clone(folder):
+        shards = sorted(folder.glob(f"{dict(task.hub_parts).get(part)}-*.parquet"))
+        return _from_hub(task, list(map(str, shards)), part)
+    file, rows = _rows(task, folder, part)
     numbers = task.scheme.numbers
     labelled = not part.startswith("test")
     examples, indices = [], []
     for number, row in enumerate(rows):
         label = label_of(_within(task, row), task.label, task.scheme, numbers) if labelled else None
-        pair = row.text(task.columns[1]) if len(task.columns) == 2 else None
-        examples.append(Example(row.text(task.columns[0]), pair, label))
+        examples.append(_example(task, row, task.columns, label))
         indices.append(str(row.cells.get(task.index, number)))
     return GluePart(examples, indices, file)
 
@@ -51,6 +54,8 @@ def parts_of(task: Task, data: str | os.PathLike[str], parts: tuple[Part, ...]) 
     if not Path(data).is_dir():
         return [part for part in parts if part in known]
     folder = _folder(task, Path(data))
+    if _is_clone(folder):
+        return [part for part, name in task.hub_parts if part in parts and any(folder.glob(f"{name}-*"))]
     return [part for part in parts if part in known and (folder / known[part]).is_file()]
 
 
@@ -67,6 +72,11 @@ def _folder(task: Task, data: Path) -> Path:
     raise InputError(f"{data} has no folder {name}; its folders are {found}")
 
 
+def _is_clone(folder: Path) -> bool:
+    """Whether the files are the hub's, which are Parquet, and not the official ones."""
+    return any(folder.glob("*.parquet"))
+
+
 def _rows(task: Task, folder: Path, part: Part) -> tuple[Path, Iterator[Row]]:
     known = dict(task.files)
     if part not in known:
@@ -81,7 +91,7 @@ def _rows(task: Task, folder: Path, part: Part) -> tuple[Path, Iterator[Row]]:
         raise InputError(
             f"{file}: there is no such file, which {task.name}'s part {part!r} needs; files there: {there}"
         )
-    if task.broken == "skip":
+    if task.broken == "skip" and not test:  # the server wants a prediction for every row
         return file, _whole_rows(file)
     columns = task.columns if test else (*task.columns, task.label)
     header = None if test else task.header
@@ -107,23 +117,35 @@ def _from_original(corpus: Path, listed: Path, part: Part) -> Iterator[Row]:
             yield Row(row.place, cells)
 
 
-def _from_hub(task: Task, part: Part) -> GluePart:
+def _from_hub(task: Task, sources: Sequence[str], part: Part) -> GluePart:
     known = dict(task.hub_parts)
     if part not in known:
         raise InputError(f"{task.name} has no part {part!r}; it has {', '.join(known)}")
     columns = [*task.hub_columns, "label", "idx"]
     examples, indices = [], []
-    for row in read_rows(f"{HUB}:{task.hub}", columns=columns, split=known[part]):
-        texts = [row.text(column) for column in task.hub_columns]
-        value = row.cells["label"]
-        label = None
-        if task.problem == "regression":
-            label = np.array(value, dtype=np.float32)
-        elif value >= 0:  # the hub writes -1 where the label is secret
-            label = np.array(value, dtype=np.int64)
-        examples.append(Example(texts[0], texts[1] if len(texts) > 1 else None, label))
-        indices.append(str(row.cells["idx"]))
+    for source in sources:
+        for row in read_rows(source, columns=columns, split=known[part]):
+            value = row.number("label")
+            label: Label | None = None
+            if value >= 0 and task.problem == "regression":  # -1 where it is secret
+                label = np.array(value, dtype=np.float32)
+            elif value >= 0:
+                label = np.array(value, dtype=np.int64)
+            examples.append(_example(task, row, task.hub_columns, label))
+            indices.append(str(row.cells["idx"]))
+    if not examples:
+        raise InputError(
+            f"{task.name}: there are no files {known[part]}-*.parquet, which its part {part!r} needs"
+        )
     return GluePart(examples, indices)
+
+
+def _example(task: Task, row: Row, columns: tuple[str, ...], label: Label | None) -> Example:
+    if task.broken == "skip":  # the file that has broken rows has empty questions, too
+        texts = [str(row.cells[column] or "") for column in columns]
+    else:
+        texts = [row.text(column) for column in columns]
+    return Example(texts[0], texts[1] if len(texts) == 2 else None, label)
 
 
 def _within(task: Task, row: Row) -> Row:
