@@ -34,6 +34,8 @@ GIVEN = {
 }
 KINDS = {"classify": "classification", "glue": "classification", "tags": "tags", "choice": "choice"}
 
+LEARNING = ["max_steps=40", "learning_rate=5e-3", "eval_strategy=steps", "eval_steps=20", "plot_curves=false"]
+
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory) -> Path:
@@ -300,6 +302,29 @@ def test_the_diagnostic_set_cannot_be_trained_on(encoder, tmp_path, capsys) -> N
     arguments = ["--model", str(encoder), "--output_dir", str(tmp_path)]
     assert main(["train", "glue", "--task", "ax", *arguments]) == 2
     assert "AX has nothing to train on; train MNLI with --do_predict" in capsys.readouterr().err
+
+
+def test_a_class_is_learnt_from_a_word(encoder, tmp_path) -> None:
+    """From a table to the right labels on other texts: whatever went astray on the way would show here."""
+    nouns = ["pot", "lamp", "clock", "chair", "fan", "rug", "bell", "cup", "door", "shelf"]
+    lines = [f"the {noun} is {word},{word[::-1]}" for noun in nouns for word in ("fine", "poor", "odd")]
+    (tmp_path / "train.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    (tmp_path / "dev.csv").write_text(
+        "text,label\nmy desk is poor,roop\nmy bed is odd,ddo\nmy hat is fine,enif\n"
+    )
+    given = [str(tmp_path / "train.csv"), "--text", "text", "--label", "label", "--model", str(encoder)]
+    given += ["--validation_file", str(tmp_path / "dev.csv"), "--output_dir", str(tmp_path / "out")]
+    assert main(["train", "classify", *given, "per_device_train_batch_size=30", *LEARNING]) == 0
+    assert json.loads((tmp_path / "out" / "scores.json").read_text())["accuracy"] == 100
+
+
+def test_tags_are_learnt_from_words(encoder, tmp_path) -> None:
+    blocks = [f"the\tO\n{noun}\tB-thing\nof\tO\n{name}\tB-name\nHolt\tI-name\n" for noun in ("pot", "lamp", "clock")
+              for name in ("Ada", "Mira", "Anselm")]  # fmt: skip
+    (tmp_path / "train.conll").write_text("\n".join(blocks))
+    given = [str(tmp_path / "train.conll"), "--model", str(encoder), "--output_dir", str(tmp_path / "out")]
+    assert main(["train", "tags", *given, "validation_split=0.3", *LEARNING]) == 0
+    assert json.loads((tmp_path / "out" / "scores.json").read_text())["f1"] == 100
 
 
 class Fixed(torch.nn.Module):
