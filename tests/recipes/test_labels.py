@@ -34,7 +34,7 @@ GIVEN = {
 }
 KINDS = {"classify": "classification", "glue": "classification", "tags": "tags", "choice": "choice"}
 
-LEARNING = ["max_steps=40", "learning_rate=5e-3", "eval_strategy=steps", "eval_steps=20", "plot_curves=false"]
+LEARNING = ["max_steps=80", "learning_rate=1e-2", "eval_strategy=steps", "eval_steps=80", "plot_curves=false"]
 
 
 @pytest.fixture(scope="module")
