@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 PACKAGE = SOURCE / "pocketbert"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-GROUND = {"errors", "text", "hub", "checkpoint"}
+GROUND = {"errors", "text", "hub", "checkpoint", "tables"}
 MODELS = GROUND | {"model", "heads"}
 PREPARATION = {"data", "transfer", "tasks"}
 
@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hub": {"errors"},
     "checkpoint": {"errors"},
     "text": {"errors"},
+    "tables": {"errors"},
     "model": GROUND,
     "heads": GROUND | {"model"},
     "data": MODELS,
@@ -43,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "__init__": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export"},
 }
-WITHOUT_TORCH = {"errors", "hub", "text", "tasks", "runtime", "search", "serve", "bundle"}
+WITHOUT_TORCH = {"errors", "hub", "text", "tables", "tasks", "runtime", "search", "serve", "bundle"}
 RUNS_A_MODEL = "predict.py"  # the one kind of file in tasks that needs torch: metrics and features never do
 THE_ONE_DOOR = PACKAGE / "model" / "foreign.py"  # any transformers encoder may come in here, and nowhere else
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "job" + "lib"}

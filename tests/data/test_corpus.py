@@ -93,7 +93,7 @@ def test_a_set_that_datasets_loads(tmp_path) -> None:
     assert corpus.sources[0].sha256
     with pytest.raises(InputError, match=r"has no field 'body'.*it has text"):
         list(open_corpus(str(tmp_path / "set"), "hub", field="body").documents())
-    with pytest.raises(InputError, match="cannot load the split 'dev'"):
+    with pytest.raises(InputError, match="cannot load it with the split 'dev'"):
         list(open_corpus(str(tmp_path / "set"), "hub", split="dev").documents())
 
 

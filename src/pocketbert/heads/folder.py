@@ -56,12 +56,14 @@ def load(
     head: HeadKind | Literal["auto", "none"] = "auto",
     labels: Sequence[str] | int | None = None,
     problem: Problem | None = None,
+    head_weights: Literal["saved", "new"] = "saved",
     revision: str | None = None,
 ) -> Any:
     """Load a model folder, or a model of the hub by its name, into an `Encoder` or a `Model` with its head.
 
     `head="auto"` takes the head that the folder was saved with; `"none"` the encoder alone; a head's name puts that
-    head on, with fresh weights where the folder has none. The result's `report` says what was new or unused.
+    head on, with fresh weights where the folder has none, or in any case with `head_weights="new"`: for other labels
+    than those it was saved with. The result's `report` says what was new or unused.
     A folder that holds nothing but an exported model, such as the embedded reader's (`pocketbert/reader`), is read back
     from its ONNX file.
     """
@@ -82,15 +84,19 @@ def load(
     if kind is None:
         model: Model | Encoder = build_encoder(config)
     else:
-        model = build(config, kind, **_label_arguments(data if kind == saved else {}, labels, problem))
+        model = build(
+            config,
+            kind,
+            **label_arguments(data if kind == saved and head_weights == "saved" else {}, labels, problem),
+        )
     exported = checkpoint.exported_file(resolved.folder)
     if exported is not None and not checkpoint.has_tensors(resolved.folder):
         held = _from_exported(model, checkpoint.read_onnx(exported))
     else:
         held = _sort(checkpoint.read_tensors(resolved.folder), family, config, saved or kind)
-    new, unused = _fill(model, kind, saved or kind, held)
+    new, unused = _fill(model, kind, saved or kind, held, head_weights == "saved")
     model.report = LoadReport(new, unused, resolved.revision)  # type: ignore[assignment]
-    if new:
+    if new and head_weights == "saved":
         logger.warning(
             "%s has no weights for %s: they are new and want training", name_or_folder, ", ".join(new)
         )
@@ -214,7 +220,7 @@ def _split(table: NameTable, tensors: dict[str, Tensor]) -> tuple[dict[str, Tens
 
 
 def _fill(
-    model: Model | Encoder, kind: HeadKind | None, saved: HeadKind | None, held: _Held
+    model: Model | Encoder, kind: HeadKind | None, saved: HeadKind | None, held: _Held, keep_head: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Put the weights into place; returns the parts that are new and the names that were left unused."""
     encoder = model if isinstance(model, Encoder) else model.encoder
@@ -231,7 +237,7 @@ def _fill(
         del weights[name]
         unused.append(name)
     checkpoint.fill(encoder, weights)
-    head_weights = _for_head(held.head, saved, kind)
+    head_weights = _for_head(held.head, saved, kind) if keep_head else {}
     if held.head and not head_weights:
         unused += [f"head.{name}" for name in held.head]
     if isinstance(model, Model):
@@ -269,7 +275,7 @@ def _renamed(table: NameTable, tensors: Mapping[str, Tensor]) -> dict[str, Tenso
     return {theirs: tensors[ours] for ours, theirs in table.to_theirs(tensors).items()}
 
 
-def _label_arguments(
+def label_arguments(
     data: Mapping[str, Any], labels: Sequence[str] | int | None, problem: Problem | None
 ) -> dict[str, Any]:
     """Label names and the kind of problem: what the caller says, else what config.json says."""

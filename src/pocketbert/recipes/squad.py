@@ -49,7 +49,9 @@ class Settings(TaskSettings):
     """What to read, with which encoder, and whom to learn from."""
 
     model: str = setting(help="the encoder, or a reader to go on with: a folder or a hub name")
-    train_file: tuple[str, ...] = setting(help="SQuAD JSON files, or the name of a data set such as squad_v2")
+    train_file: tuple[str, ...] = setting(
+        help="SQuAD JSON files, or the name of a data set such as squad_v2", positional=True
+    )
     validation_file: tuple[str, ...] = setting(
         (), help="the same to evaluate on; none: a part of the training paragraphs is held out"
     )

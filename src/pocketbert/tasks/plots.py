@@ -1,12 +1,14 @@
-"""The two pictures of trust, as PNG files: risk against coverage, and reliability."""
+"""Pictures of scores, as PNG files: risk against coverage, reliability, and which label was taken for which."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pocketbert.errors import require
 from pocketbert.tasks.confidence import Reliability, RiskCoverage
@@ -44,9 +46,31 @@ def plot_reliability(path: str | os.PathLike[str], reliability: Reliability) -> 
     _save(figure, path)
 
 
-def _figure() -> tuple[Any, Any]:
+def plot_confusion(
+    path: str | os.PathLike[str], counts: NDArray[np.int64], names: Sequence[str], *, most: int = 40
+) -> None:
+    """Draw into a PNG file how often each label (row) was taken for each (column); of many, the most frequent."""
+    largest = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:most])
+    shown = counts[np.ix_(largest, largest)]
+    labels = [names[place] if len(names[place]) <= 24 else f"{names[place][:23]}…" for place in largest]
+    size = max(4.0, 0.4 * len(labels) + 2)
+    figure, axes = _figure((size, size))
+    axes.grid(visible=False)
+    shares = shown / np.maximum(shown.sum(axis=1, keepdims=True), 1)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), count in np.ndenumerate(shown):
+        colour = "white" if shares[row, column] > 0.5 else "black"
+        axes.text(column, row, str(count), ha="center", va="center", fontsize=7, color=colour)
+    ticks = range(len(labels))
+    axes.set_xticks(ticks, labels, rotation=90)
+    axes.set_yticks(ticks, labels)
+    axes.set(xlabel="said", ylabel="true")
+    _save(figure, path)
+
+
+def _figure(size: tuple[float, float] = (5, 4)) -> tuple[Any, Any]:
     # Figure with its own Agg canvas: pyplot would pick a window system and keep global state.
-    figure = require("matplotlib.figure", extra="lab").Figure(figsize=(5, 4), layout="constrained")
+    figure = require("matplotlib.figure", extra="lab").Figure(figsize=size, layout="constrained")
     require("matplotlib.backends.backend_agg", extra="lab").FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.grid(visible=True, alpha=0.3)

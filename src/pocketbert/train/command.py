@@ -69,7 +69,7 @@ def recipe_command(file: Path, settings_class: type[Any], run: Callable[[Any], A
         file.stem,
         own=_declared_in(settings_class),
         callback=callback,
-        params=[*_common(presets), *(_option(field) for field in fields.values())],
+        params=[*_common(presets, fields), *(_option(field) for field in fields.values())],
         help=_help(file),
         short_help=describe(file),
         # Dashes are as good as underscores, in every flag.
@@ -140,10 +140,13 @@ def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
     return 0
 
 
-def _common(presets: Mapping[str, Path]) -> list[click.Parameter]:
+def _common(presets: Mapping[str, Path], fields: Mapping[str, Field]) -> list[click.Parameter]:
     known = ", ".join(presets) or "none for this recipe"
+    places = [f"[{field.name.upper()}]" for field in fields.values() if field.positional]
     return [
-        click.Argument(["rest"], nargs=-1, metavar="[key=value …]", type=click.UNPROCESSED),
+        click.Argument(
+            ["rest"], nargs=-1, metavar=" ".join([*places, "[key=value …]"]), type=click.UNPROCESSED
+        ),
         click.Option(["--preset"], metavar="NAME", help=f"Settings that come with the recipe: {known}."),
         click.Option(
             ["--config"], metavar="FILE", type=click.Path(path_type=Path), help="A TOML file of settings."

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 from pocketbert.data.corpus import plain, tables
 from pocketbert.data.corpus.plain import Document
 from pocketbert.errors import InputError
+from pocketbert.tables import open_set
 
 Format = Literal["auto", "sentences", "documents", "file", "wiki", "jsonl", "parquet", "hub"]
 """`sentences`: one a line, a blank line between documents; `documents`: one a line; `file`: one a file."""
@@ -78,7 +79,7 @@ class Corpus:
 
     @cached_property
     def _tables(self) -> dict[str, Any]:
-        return {name: tables.load_table(name, self.split) for name in self.sets}
+        return {name: open_set(name, self.split) for name in self.sets}
 
 
 @dataclass(frozen=True, eq=False)

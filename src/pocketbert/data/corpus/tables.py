@@ -54,26 +54,6 @@ def from_table(table: Any, name: str, field: str) -> Iterator[Document]:
         yield _document(row, field, f"{name}, row {number}")
 
 
-def load_table(name: str, split: str) -> Any:
-    """A set by its hub name, `owner/name` or `owner/name:configuration`, or a folder that `datasets` reads."""
-    datasets = require("datasets", extra="lab")
-    path = Path(name)
-    place, _, configuration = (name, "", "") if path.exists() else name.partition(":")
-    try:
-        if (path / "state.json").is_file() or (path / "dataset_dict.json").is_file():
-            table = datasets.load_from_disk(place)
-            table = table[split] if isinstance(table, dict) else table
-        else:
-            table = datasets.load_dataset(place, configuration or None, split=split)
-    except Exception as error:  # the library raises whatever its readers and the network raise
-        reason = str(error).strip() or type(error).__name__
-        raise InputError(
-            f"{name}: `datasets` cannot load the split {split!r} ({reason}); give files, a folder of save_to_disk, "
-            "or a hub name such as 'owner/name:configuration' with the network on"
-        ) from error
-    return table
-
-
 def _document(row: Mapping[str, object], field: str, place: str) -> Document:
     if field not in row:
         raise InputError(_no_field(place, field, row))

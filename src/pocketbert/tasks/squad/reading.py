@@ -1,7 +1,7 @@
 """SQuAD files in and out: every slip is reported with its file, its question and what is allowed.
 
 A source is a JSON file in the form of SQuAD 1.1 or 2.0, or anything that the `datasets` library reads in the form
-of the hub's `squad` and `squad_v2` (see `tables`).
+of the hub's `squad` and `squad_v2` (see `pocketbert.tables`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from pocketbert.errors import InputError
+from pocketbert.tables import open_set
 from pocketbert.tasks.squad.questions import Answer, Question, QuestionSet
-from pocketbert.tasks.squad.tables import table_rows
 
 OnBad = Literal["error", "skip"]
 Kind = TypeVar("Kind")
@@ -127,7 +127,7 @@ def _gather_paragraph(paragraph: object, title: str, place: str, gathering: _Gat
 
 
 def _gather_table(name: str, split: str, gathering: _Gathering) -> None:
-    for r, row in enumerate(table_rows(name, split)):
+    for r, row in enumerate(open_set(name, split)):
         place = f"{name}[{split!r}] row {r}"
         with gathering.guard():
             title = _field(row, "title", str, place) if row.get("title") is not None else ""

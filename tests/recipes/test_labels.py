@@ -1,0 +1,409 @@
+"""The recipes with labels as a user runs them: classify, glue, tags and choice, from a table to a model folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import parity
+from pocketbert.cli import main
+from pocketbert.errors import InputError
+from pocketbert.heads import build, load, save
+from pocketbert.recipes import tags
+from pocketbert.recipes._sentences import Objective, label_weights
+from pocketbert.recipes.classify import Settings
+from pocketbert.tasks.classify.examples import Example, Scheme
+from pocketbert.tasks.tags.features import featurise
+from pocketbert.tasks.tags.sentences import read_sentences
+from pocketbert.text import Tokenizer
+from pocketbert.train.log import read_log
+
+DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
+REVIEWS, NAMES, QUIZ = DATA / "reviews.csv", DATA / "names.conll", DATA / "quiz.csv"
+# What each recipe is told besides --model and --output_dir.
+GIVEN = {
+    "classify": [str(REVIEWS), "--text", "review", "--label", "verdict"],
+    "glue": ["--task", "sst-2", "--data_dir", str(DATA / "glue")],
+    "tags": [str(NAMES)],
+    "choice": [str(QUIZ), "--text", "question", "--candidates", "first,second,third", "--label", "right"],
+}
+KINDS = {"classify": "classification", "glue": "classification", "tags": "tags", "choice": "choice"}
+
+LEARNING = ["max_steps=80", "learning_rate=1e-2", "eval_strategy=steps", "eval_steps=80", "plot_curves=false"]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(0)
+    save(build("mobilebert-nano"), folder)
+    Tokenizer.load().save(folder)
+    return folder
+
+
+def run(recipe: str, model: Path, out: Path, *more: str, preset: str = "toy") -> int:
+    arguments = ["--preset", preset, "--model", str(model), "--output_dir", str(out)]
+    return main(["train", recipe, *GIVEN[recipe], *arguments, *more])
+
+
+@pytest.fixture(scope="module")
+def trained(encoder, tmp_path_factory) -> dict[str, Path]:
+    """A model of each recipe."""
+    folder = tmp_path_factory.mktemp("runs")
+    for recipe in GIVEN:
+        more = ["--do_predict"] if recipe == "glue" else []
+        assert run(recipe, encoder, folder / recipe, *more) == 0
+    return {recipe: folder / recipe for recipe in GIVEN}
+
+
+@pytest.mark.parametrize("recipe", GIVEN)
+def test_the_output_is_a_model_folder(recipe, trained) -> None:
+    folder = trained[recipe]
+    for name in (
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "README.md",
+        "settings.json",
+        "run.json",
+    ):
+        assert (folder / name).is_file(), name
+    model = load(folder)
+    assert model.kind == KINDS[recipe]
+    assert model.report.new == ()
+    scores = json.loads((folder / "scores.json").read_text())
+    assert all(0 <= value <= 100 for value in scores.values())
+    assert "pipeline_tag: " in (folder / "README.md").read_text()
+    assert json.loads((folder / "run.json").read_text())["data"]
+
+
+def test_labels_are_saved_where_transformers_reads_them(trained) -> None:
+    config = json.loads((trained["classify"] / "config.json").read_text())
+    assert config["id2label"] == {"0": "bad", "1": "good", "2": "mixed"}
+    assert config["problem_type"] == "single_label_classification"
+    named = json.loads((trained["tags"] / "config.json").read_text())["id2label"]
+    assert list(named.values()) == ["O", "B-person", "I-person", "B-place", "I-place"]
+    assert "`good` (7)" in (trained["classify"] / "README.md").read_text(), "one of eight was held out"
+    assert (trained["classify"] / "confusion.png").stat().st_size > 1000
+    assert set(json.loads((trained["tags"] / "scores_by_kind.json").read_text())) >= {"person"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "auto"),
+    [
+        ("classify", "AutoModelForSequenceClassification"),
+        ("tags", "AutoModelForTokenClassification"),
+        ("choice", "AutoModelForMultipleChoice"),
+    ],
+)
+def test_transformers_says_the_same(recipe, auto, trained) -> None:
+    transformers = pytest.importorskip("transformers")
+    theirs = getattr(transformers, auto).from_pretrained(trained[recipe]).eval()
+    ours = load(trained[recipe]).eval()
+    ids = torch.randint(1000, 20_000, (2, 3, 9) if recipe == "choice" else (2, 9))
+    with torch.no_grad():
+        torch.testing.assert_close(ours(ids).logits, theirs(ids).logits, atol=1e-5, rtol=1e-4)
+
+
+def test_test_predictions_are_written_as_the_server_takes_them(trained) -> None:
+    lines = (trained["glue"] / "submission" / "SST-2.tsv").read_text().splitlines()
+    assert lines[0] == "index\tprediction"
+    assert [line.split("\t")[0] for line in lines[1:]] == ["0", "1", "2"]
+    assert {line.split("\t")[1] for line in lines[1:]} <= {"0", "1"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "arguments", "counted"),
+    [
+        ("classify", ["--data", str(REVIEWS)], {"texts": 24}),
+        ("glue", ["--data", str(DATA / "glue")], {"task": "SST-2", "texts": 4}),
+        ("tags", ["--data", str(NAMES)], {"sentences": 10, "windows": 10}),
+    ],
+)
+def test_the_output_evaluates_in_torch_and_exported(
+    recipe, arguments, counted, trained, tmp_path, capsys
+) -> None:
+    command = ["--task", recipe, *arguments, "--json", "--out", str(tmp_path / "out")]
+    assert main(["evaluate", str(trained[recipe]), *command]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert counted.items() <= scores.items()
+    written = {"classify": "predictions.jsonl", "glue": "SST-2.tsv", "tags": "predictions.conll"}[recipe]
+    assert (tmp_path / "out" / written).stat().st_size > 0
+    assert main(["export", str(trained[recipe]), str(tmp_path / "exported")]) == 0
+    capsys.readouterr()
+    shutil.copy(trained[recipe] / "settings.json", tmp_path / "exported")
+    assert main(["evaluate", str(tmp_path / "exported"), *command, "--precision", "fp32"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert {name: again[name] for name in counted} == counted
+    measured = [name for name, value in scores.items() if isinstance(value, float)]
+    assert measured
+    assert [again[name] for name in measured] == pytest.approx([scores[name] for name in measured])
+
+
+def test_predictions_stand_beside_the_truth(trained, tmp_path) -> None:
+    command = ["evaluate", str(trained["classify"]), "--task", "classify", "--data", str(REVIEWS)]
+    assert main([*command, "--limit", "2", "--out", str(tmp_path)]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+    assert [row["true"] for row in rows] == ["good", "bad"]
+    assert {row["label"] for row in rows} <= {"good", "bad", "mixed"}
+
+
+def test_evaluating_says_what_is_wrong(trained, encoder, capsys) -> None:
+    def complaint(*arguments: str) -> str:
+        assert main(["evaluate", *arguments]) == 2
+        return capsys.readouterr().err
+
+    data = ["--task", "classify", "--data", str(REVIEWS)]
+    assert "train classify" in complaint(str(encoder), *data)
+    assert "did you mean 'review'?" in complaint(str(trained["classify"]), *data, "--text", "reviews")
+    assert "--fit is for --task squad" in complaint(str(trained["classify"]), *data, "--fit")
+    assert "knows the labels bad, good, mixed, but SST-2 has 0, 1" in complaint(
+        str(trained["classify"]), "--task", "glue", "--name", "sst-2", "--data", str(DATA / "glue")
+    )
+    assert "which column holds the text? Name it by --text" in complaint(str(trained["glue"]), *data)
+
+
+def test_a_bad_table_ends_the_run_with_its_row(encoder, tmp_path, capsys) -> None:
+    table, dev = tmp_path / "bad.csv", tmp_path / "dev.csv"
+    table.write_text("review,verdict\nFine.,good\n,bad\n")
+    given = ["train", "classify", str(table), "--label", "verdict", "--model", str(encoder)]
+    given += ["--output_dir", str(tmp_path / "out")]
+    assert main([*given, "--text", "review"]) == 2
+    assert capsys.readouterr().err == (
+        f"pocketbert: {table}, line 3: 'review' is empty; every row needs a text there: fill it in, or delete the row\n"
+    )
+    assert main([*given, "--text", "reveiw"]) == 2
+    assert capsys.readouterr().err == (
+        f"pocketbert: {table} has no column 'reveiw'; it has 'review', 'verdict': did you mean 'review'?\n"
+    )
+    table.write_text("review,verdict\nFine.,good\nPoor.,bad\n")
+    dev.write_text("review,verdict\nFine too.,god\n")
+    assert main([*given, "--text", "review", "--validation_file", str(dev)]) == 2
+    assert capsys.readouterr().err == (
+        f"pocketbert: {dev}, line 2: the label 'god' is unknown; allowed are bad, good: did you mean 'good'?\n"
+    )
+    assert main([*given, "--text", "review", "--problem", "regression"]) == 2
+    assert "line 2: 'verdict' is 'good'; a number such as 3.5 is needed" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists(), "nothing was begun"
+
+
+def test_a_score_and_several_labels(encoder, tmp_path) -> None:
+    table = tmp_path / "many.jsonl"
+    rows = [
+        {"a": f"text {n}", "b": "second", "tags": ["x"] * (n % 2) + ["y"] * (n % 3 > 0)} for n in range(12)
+    ]
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    many = [
+        "train",
+        "classify",
+        str(table),
+        "--text",
+        "a",
+        "--text_pair",
+        "b",
+        "--label",
+        "tags",
+        "--preset",
+        "toy",
+    ]
+    many += ["--model", str(encoder), "--class_weights", "balanced"]
+    assert main([*many, "--output_dir", str(tmp_path / "many")]) == 0
+    assert (
+        json.loads((tmp_path / "many" / "config.json").read_text())["problem_type"]
+        == "multi_label_classification"
+    )
+    assert "micro_f1" in json.loads((tmp_path / "many" / "scores.json").read_text())
+    score = ["train", "classify", str(REVIEWS), "--text", "review", "--label", "stars", "--preset", "toy"]
+    assert main([*score, "--model", str(encoder), "--output_dir", str(tmp_path / "score")]) == 0
+    config = json.loads((tmp_path / "score" / "config.json").read_text())
+    assert (config["problem_type"], config["id2label"]) == ("regression", {"0": "stars"})
+    assert "spearman" in json.loads((tmp_path / "score" / "scores.json").read_text())
+    assert not (tmp_path / "score" / "confusion.png").exists()
+
+
+def test_a_model_with_other_labels_keeps_its_encoder(trained, tmp_path, caplog) -> None:
+    """As an MNLI model is the start for RTE: the encoder stays, the head is new; with the same labels both stay."""
+    still = ["--learning_rate", "1e-12"]
+    assert run("glue", trained["classify"], tmp_path / "glue", *still) == 0
+    assert "its encoder is kept, and a new classification head put on for 2 labels" in caplog.text
+    before, after = load(trained["classify"]), load(tmp_path / "glue")
+    for name, value in before.encoder.named_parameters():
+        torch.testing.assert_close(after.encoder.get_parameter(name), value, atol=1e-6, rtol=0)
+    assert after.head.linear.weight.shape[0] == 2
+    caplog.clear()
+    assert run("glue", tmp_path / "glue", tmp_path / "again", *still) == 0
+    assert "new classification head" not in caplog.text
+    torch.testing.assert_close(
+        load(tmp_path / "again").head.linear.weight, after.head.linear.weight, atol=1e-6, rtol=0
+    )
+
+
+@pytest.mark.parametrize("recipe", GIVEN)
+def test_resumed_is_uninterrupted(recipe, encoder, tmp_path) -> None:
+    more = ["max_steps=4", "save_steps=2", "eval_strategy=no", "warmup_ratio=0"]
+    assert run(recipe, encoder, tmp_path / "whole", *more) == 0
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    shutil.rmtree(tmp_path / "cut" / "checkpoint-4")
+    (tmp_path / "cut" / "model.safetensors").unlink()
+    assert run(recipe, encoder, tmp_path / "cut", *more, "--resume_from_checkpoint", "latest") == 0
+    resumed, whole = (read_log(tmp_path / name / "log.jsonl") for name in ("cut", "whole"))
+    losses = [[line["loss"] for line in log if line["kind"] == "train"] for log in (resumed, whole)]
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 4
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("cut", "whole")]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("recipe", GIVEN)
+@pytest.mark.parametrize("preset", ["bert", "mobilebert"])
+def test_every_preset_runs_two_steps(recipe, preset, encoder, tmp_path) -> None:
+    small = ["max_steps=2", "per_device_train_batch_size=4", "max_seq_length=32"]
+    assert run(recipe, encoder, tmp_path / "out", *small, preset=preset) == 0
+    model = load(tmp_path / "out")
+    assert model.kind == KINDS[recipe]
+    if preset == "mobilebert" and recipe != "tags":
+        assert model.config.classifier_activation is False
+        assert not [name for name, _ in model.named_parameters() if "pooler" in name]
+
+
+def test_a_pooler_that_cannot_be_left_out(tmp_path, capsys) -> None:
+    save(build("bert-nano"), tmp_path / "bert")
+    Tokenizer.load().save(tmp_path / "bert")
+    assert run("classify", tmp_path / "bert", tmp_path / "out", "--pooler", "no") == 2
+    assert "the family bert cannot do without one: give pooler = auto" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("recipe", ["classify", "tags"])
+def test_a_teacher_is_learnt_from(recipe, encoder, trained, tmp_path, capsys) -> None:
+    flags = ["--teacher", str(trained[recipe]), "--transfer", "joint", "--block_steps", "1", "--alpha", "0.7"]
+    assert run(recipe, encoder, tmp_path / "student", *flags) == 0
+    steps = [line for line in read_log(tmp_path / "student" / "log.jsonl") if line["kind"] == "train"]
+    assert all(
+        line["loss"] == pytest.approx(0.7 * line["soft"] + 0.3 * line["hard"], rel=1e-4) for line in steps
+    )
+    assert (tmp_path / "student" / "transfer" / "log.jsonl").is_file()
+    assert run(recipe, encoder, tmp_path / "none", "--teacher", str(encoder)) == 2
+    assert "so it has nothing to say" in capsys.readouterr().err
+    assert run(recipe, encoder, tmp_path / "none", "--alpha", "2") == 2
+    assert "alpha must lie in 0 … 1" in capsys.readouterr().err
+
+
+def test_a_teacher_of_other_labels_is_refused(encoder, trained, tmp_path, capsys) -> None:
+    assert run("classify", encoder, tmp_path / "out", "--teacher", str(trained["glue"])) == 2
+    assert "knows the labels 0, 1, and the data have bad, good, mixed" in capsys.readouterr().err
+
+
+def test_the_diagnostic_set_cannot_be_trained_on(encoder, tmp_path, capsys) -> None:
+    arguments = ["--model", str(encoder), "--output_dir", str(tmp_path)]
+    assert main(["train", "glue", "--task", "ax", *arguments]) == 2
+    assert "AX has nothing to train on; train MNLI with --do_predict" in capsys.readouterr().err
+
+
+def test_a_class_is_learnt_from_a_word(encoder, tmp_path) -> None:
+    """From a table to the right labels on other texts: whatever went astray on the way would show here."""
+    nouns = ["pot", "lamp", "clock", "chair", "fan", "rug", "bell", "cup", "door", "shelf"]
+    lines = [f"the {noun} is {word},{word[::-1]}" for noun in nouns for word in ("fine", "poor", "odd")]
+    (tmp_path / "train.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    (tmp_path / "dev.csv").write_text(
+        "text,label\nmy desk is poor,roop\nmy bed is odd,ddo\nmy hat is fine,enif\n"
+    )
+    given = [str(tmp_path / "train.csv"), "--text", "text", "--label", "label", "--model", str(encoder)]
+    given += ["--validation_file", str(tmp_path / "dev.csv"), "--output_dir", str(tmp_path / "out")]
+    assert main(["train", "classify", *given, "per_device_train_batch_size=30", *LEARNING]) == 0
+    assert json.loads((tmp_path / "out" / "scores.json").read_text())["accuracy"] == 100
+
+
+def test_tags_are_learnt_from_words(encoder, tmp_path) -> None:
+    blocks = [f"the\tO\n{noun}\tB-thing\nof\tO\n{name}\tB-name\nHolt\tI-name\n" for noun in ("pot", "lamp", "clock")
+              for name in ("Ada", "Mira", "Anselm")]  # fmt: skip
+    (tmp_path / "train.conll").write_text("\n".join(blocks))
+    given = [str(tmp_path / "train.conll"), "--model", str(encoder), "--output_dir", str(tmp_path / "out")]
+    assert main(["train", "tags", *given, "validation_split=0.3", *LEARNING]) == 0
+    assert json.loads((tmp_path / "out" / "scores.json").read_text())["f1"] == 100
+
+
+class Fixed(torch.nn.Module):
+    """A model whose logits are known."""
+
+    def __init__(self, logits: torch.Tensor) -> None:
+        super().__init__()
+        self.logits = logits
+
+    def forward(self, *_: torch.Tensor):
+        return self
+
+
+def loss(problem, logits, labels, *, soft=None, weights=None, **changes) -> float:
+    settings = Settings(
+        model="x", train_file=("x",), text="x", label="x", output_dir=Path("x"), temperature=1.0, **changes
+    )
+    batch = {"input_ids": None, "attention_mask": None, "token_type_ids": None, "labels": labels}
+    batch |= {} if soft is None else {"soft": soft}
+    return float(Objective(problem, settings, weights)(Fixed(logits), batch, 0)[0])
+
+
+def test_losses_by_hand() -> None:
+    logits = torch.tensor([[0.0, 0.0], [0.0, np.log(3.0)]])
+    labels = torch.tensor([0, 1])
+    halves, quarters = np.log(2), np.log(4 / 3)
+    assert loss("single", logits, labels) == pytest.approx((halves + quarters) / 2)
+    weighted = loss("single", logits, labels, weights=torch.tensor([3.0, 0.5]))
+    assert weighted == pytest.approx((3 * halves + 0.5 * quarters) / 2)
+    assert loss("multi", torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])) == pytest.approx(halves)
+    positive = loss("multi", torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]), weights=torch.tensor([3.0, 1.0]))
+    assert positive == pytest.approx(2 * halves)
+    assert loss("regression", torch.tensor([[2.0], [1.0]]), torch.tensor([0.0, 1.0])) == pytest.approx(2)
+    assert loss("single", logits, labels, soft=logits, alpha=1.0) == pytest.approx(0, abs=1e-6)
+    # KL of (1/4, 3/4) from (1/2, 1/2).
+    far = loss("single", torch.zeros(1, 2), labels[:1], soft=logits[1:], alpha=1.0)
+    assert far == pytest.approx(0.25 * np.log(0.5) + 0.75 * np.log(1.5), abs=1e-6)
+
+
+def test_rare_labels_count_as_much_as_frequent_ones() -> None:
+    examples = [Example("x", None, np.array(int(n == 0))) for n in range(10)]
+    weights = label_weights(examples, Scheme("single", ("a", "b")), "balanced")
+    assert weights.tolist() == pytest.approx([10 / 18, 5])
+    assert 9 * weights[0] == pytest.approx(float(weights[1]))
+    many = [Example("x", None, np.array([1.0, float(n == 0)])) for n in range(4)]
+    assert label_weights(many, Scheme("multi", ("a", "b")), "balanced").tolist() == [0, 3]
+    assert label_weights(examples, Scheme("single", ("a", "b")), "no") is None
+
+
+def test_soft_tags_stand_at_their_words(encoder) -> None:
+    """Alpha 1 with a teacher like the student leaves nothing to learn, however the batch is padded."""
+    model = parity.redraw(load(encoder, head="tags", labels=["O", "B-x", "I-x"])).eval()
+    sentences = read_sentences([NAMES])
+    features = featurise(sentences, Tokenizer.load(), dict.fromkeys(_tags(sentences), 1), max_length=12)
+    words = tags._word_logits(model, Tokenizer.load(), sentences, 12)
+    told = [tags.Told(feature, words[feature.sentence_index][feature.words]) for feature in features]
+    settings = tags.Settings(model="x", train_file=("x",), output_dir=Path("x"), alpha=1.0, temperature=1.0)
+    same, logged = tags.Objective(settings)(model, tags.collate_told(told), 0)
+    assert float(same.detach()) == pytest.approx(0, abs=1e-4)
+    assert logged["hard"] > 0.01
+    with torch.no_grad():
+        model.head.linear.weight.mul_(-1)
+    assert float(tags.Objective(settings)(model, tags.collate_told(told), 0)[0].detach()) > 0.01
+
+
+def _tags(sentences) -> list[str]:
+    return [tag for sentence in sentences for tag in sentence.tags]
+
+
+def test_choice_has_no_teacher(encoder, tmp_path) -> None:
+    from pocketbert.recipes.choice import Settings as ChoiceSettings
+
+    with pytest.raises(InputError, match="leave out --teacher"):
+        ChoiceSettings(
+            model="x",
+            train_file=("x",),
+            text="x",
+            candidates=("a", "b"),
+            label="x",
+            output_dir=tmp_path,
+            teacher="y",
+        )
