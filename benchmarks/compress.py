@@ -22,7 +22,7 @@ from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.student import initialise
 from pocketbert.transfer.teacher import Teacher
 from record import record
-from teaching.runs import Run, finish
+from teaching.runs import Run, finish, read
 
 METHODS = ("none", "progressive", "joint", "distilbert")
 NEEDS_WORDS = ("distilbert",)
@@ -168,10 +168,6 @@ def reader(options: argparse.Namespace, method: str) -> Run:
         **shared(options),
     }
     return Run(options.work / f"{method}-reader", ("train", "squad"), flags)
-
-
-def read(file: Path) -> Any:
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from statistics import mean
 from typing import Any
 
 from record import record
-from teaching.runs import Run, finish
+from teaching.runs import Run, finish, read
 
 ARMS: dict[str, dict[str, Any]] = {
     "alone": {"method": "none", "alpha": 1},
@@ -176,10 +176,6 @@ def minutes(folder: Path) -> float:
     """How long a run took, all its parts together."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     return round(max(line.get("seconds", 0.0) for line in lines) / 60, 1)
-
-
-def read(file: Path) -> Any:
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def table(measured: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -53,3 +54,8 @@ def finish(runs: Sequence[Run], *, jobs: int = 1, threads: int = 1) -> None:
     with ThreadPoolExecutor(jobs) as pool:
         for _ in pool.map(lambda run: run.finish(threads), runs):
             pass
+
+
+def read(file: Path) -> Any:
+    """What a run wrote as JSON."""
+    return json.loads(file.read_text(encoding="utf-8"))

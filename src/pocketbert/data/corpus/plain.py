@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pocketbert.errors import InputError
+from pocketbert.tables.reading import open_lines
 from pocketbert.text.sentences import sentences
 
 Document = list[str]
@@ -18,16 +19,8 @@ _TITLE = re.compile(r'\btitle="([^"]*)"')
 
 def lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without blanks at their ends."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for line in file:
-                yield line.strip()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8 ({error.reason}); convert it first: iconv -t UTF-8 {path}"
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    for line in open_lines(path):
+        yield line.strip()
 
 
 def by_sentence(path: Path) -> Iterator[Document]:
