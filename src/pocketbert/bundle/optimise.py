@@ -1,4 +1,5 @@
 """A graph that a browser opens faster: what the engine would do to it on every visit is done once, here."""
+
 from __future__ import annotations
 
 from pathlib import Path
