@@ -47,6 +47,7 @@ def main() -> None:
             "reader_steps": options.reader_steps,
             "batch": options.batch,
             "length": options.length,
+            "precision": options.precision,
         },
         "methods": {
             method: {
@@ -81,6 +82,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--reader-steps", type=int, default=600)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
     parser.add_argument("--split", type=float, default=0.02, help="share of the documents to hold out")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side, with one thread each")
     parser.add_argument("--key", default="methods")
@@ -105,6 +107,7 @@ def shared(options: argparse.Namespace) -> dict[str, Any]:
         "per_device_train_batch_size": options.batch,
         "resume_from_checkpoint": "latest",
         "save_steps": 60,
+        "mixed_precision": options.precision,
     }
 
 

@@ -65,6 +65,7 @@ def main() -> None:
             "distillation_steps": options.distillation_steps,
             "batch": 32,
             "length": 64,
+            "precision": options.precision,
             "seeds": seeds,
         },
         "arms": {
@@ -101,6 +102,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--teacher-steps", type=int, default=5000)
     parser.add_argument("--block-steps", type=int, default=200)
     parser.add_argument("--distillation-steps", type=int, default=900)
+    parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
     parser.add_argument("--learnt", type=int, default=2000, help="sentences to fine-tune on")
     parser.add_argument("--task-seeds", type=int, default=3, help="how often to fine-tune each student")
     parser.add_argument("--split", type=float, default=0.02, help="share of the documents to hold out")
@@ -119,6 +121,7 @@ def shared(options: argparse.Namespace) -> dict[str, Any]:
         "validation_split": options.split,
         "resume_from_checkpoint": "latest",
         "save_steps": 250,
+        "mixed_precision": options.precision,
     }
 
 
