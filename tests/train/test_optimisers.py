@@ -132,3 +132,45 @@ def test_a_part_at_rate_zero_is_left_alone(tmp_path: Path) -> None:
     moments = read_folder(tmp_path / "checkpoint-3").tensors["optimiser"]
     assert not any("blocks.1." in name for name in moments)
     assert any("blocks.0." in name for name in moments)
+
+
+def test_relative_steps_do_not_know_the_scale_of_channels() -> None:
+    """A network and the same function with other scales between its layers learn the same thing."""
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(32, 6, generator=generator)
+    wanted = torch.randn(32, 3, generator=generator)
+    weights = [torch.randn(8, 6, generator=generator), torch.randn(3, 8, generator=generator)]
+    scales = 10 ** torch.linspace(-3, 3, 8)
+    scaled = [weights[0] * scales[:, None], weights[1] / scales]
+
+    def learnt(start: list[torch.Tensor], optimiser: type[torch.optim.Optimizer]) -> torch.Tensor:
+        up, down = (torch.nn.Parameter(weight.clone()) for weight in start)
+        moving = optimiser([up, down], lr=1e-2, weight_decay=0.0)
+        for _ in range(50):
+            output = torch.relu(inputs @ up.T) @ down.T
+            moving.zero_grad()
+            (output - wanted).square().mean().backward()
+            moving.step()
+        return output.detach()
+
+    plain, other = (learnt(start, optimisers.RelativeAdamW) for start in (weights, scaled))
+    begun = torch.relu(inputs @ weights[0].T) @ weights[1].T
+    assert (plain - wanted).square().mean() < 0.5 * (begun - wanted).square().mean()
+    assert torch.allclose(plain, other, atol=0.05)
+    assert not torch.allclose(*(learnt(start, torch.optim.AdamW) for start in (weights, scaled)), atol=0.5)
+
+
+def test_relative_steps_are_a_share_of_the_weights() -> None:
+    weight = torch.nn.Parameter(torch.tensor([[1.0, 10.0], [100.0, 1000.0]]))
+    nothing = torch.nn.Parameter(torch.zeros(2))
+    moving = optimisers.RelativeAdamW([weight, nothing], lr=0.01, weight_decay=0.0)
+    before = weight.detach().clone()
+    (weight.sum() - nothing.sum()).backward()
+    moving.step()
+    assert torch.allclose(weight.detach(), 0.99 * before, rtol=1e-4)
+    assert torch.allclose(nothing.detach(), torch.full((2,), 1e-5))
+
+
+def test_relative_steps_need_whole_tensors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no optim = relative"):
+        toy.make_settings(tmp_path, optim="relative", sharding="full")

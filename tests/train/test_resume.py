@@ -70,7 +70,7 @@ def test_killed_at_a_random_step(tmp_path: Path) -> None:
     assert not list(killed.rglob(".unfinished*"))
 
 
-@pytest.mark.parametrize("optim", ["adamw", "lamb"])
+@pytest.mark.parametrize("optim", ["adamw", "relative", "lamb"])
 def test_resumed_from_any_checkpoint(tmp_path: Path, optim: str) -> None:
     whole = tmp_path / "whole"
     settings = {

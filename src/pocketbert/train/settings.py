@@ -37,7 +37,9 @@ class LoopSettings:
         True, help="batch examples of like length to spare padding", flag_value="true"
     )
 
-    optim: Literal["adamw", "lamb"] = setting("adamw", help="optimiser")
+    optim: Literal["adamw", "relative", "lamb"] = setting(
+        "adamw", help="optimiser; relative: AdamW for folded models, with steps in proportion to the weights"
+    )
     learning_rate: float = setting(5e-5, help="peak rate")
     weight_decay: float = setting(0.01, help="decay of matrices; biases and norms have none")
     adam_beta1: float = setting(0.9, help="decay of the first moment")
@@ -110,6 +112,10 @@ class LoopSettings:
         if self.sharding == "full" and (self.ema_decay is not None or self.mixed_precision == "fp16"):
             raise InputError(
                 "sharding = full goes neither with ema_decay nor with fp16: use average_last, and bf16"
+            )
+        if self.sharding == "full" and self.optim == "relative":
+            raise InputError(
+                "sharding = full has no optim = relative, which looks at whole rows and columns: use adamw"
             )
         for name in ("adam_beta1", "adam_beta2", "ema_decay"):
             value = getattr(self, name)
