@@ -91,7 +91,7 @@ class Lamb(Optimizer):
 
 
 class RelativeAdamW(Optimizer):
-    """AdamW whose steps are in proportion to the weights: those of a row and a column move by the rate times their size.
+    """AdamW with steps in proportion to the weights: those of a row and a column move by the rate times their size.
 
     A folded model computes what the model did before, but its weights have sizes from 1e-5 to 10, channel by channel:
     steps of one size that suit the large ones destroy the small. The size of a weight is that of its row times that of
