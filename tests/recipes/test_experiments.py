@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 import parity
-from pocketbert.heads import build, save
+from pocketbert.heads import build, load, save
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
 
@@ -102,6 +102,25 @@ def test_compression(tmp_path: Path) -> None:
     assert {"best_f1", "HasAns_f1", "layers"} <= set(measured["methods"]["distilbert"])
     assert measured["methods"]["none"]["layers"] is None
     assert "masked_lm_accuracy" in measured["masked_lm_head"]
+
+
+def test_shrinking(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    save(parity.redraw(build("mobilebert-nano", "question-answering")), tmp_path / "reader")
+    Tokenizer.load().save(tmp_path / "reader")
+    (tmp_path / "questions").mkdir()
+    shutil.copy(EXAMPLES / "squad-train.json", tmp_path / "questions" / "train.json")
+    shutil.copy(EXAMPLES / "squad-dev.json", tmp_path / "questions" / "held-out.json")
+    places = [flag for name in ("reader", "questions", "work") for flag in (f"--{name}", tmp_path / name)]
+    sizes = ["--blocks", 1, "--steps", 2, "--rates", 1e-3, "--batch", 4, "--length", 64, "--threads", 1]
+    measured = last_line(run("shrink.py", *places, *sizes, "--dry"))
+    (stage,) = measured["stages"]
+    (gone,) = stage["removed"]
+    assert gone["block"] in (0, 1)
+    assert gone["distance"] > 0
+    assert {"best_f1", "HasAns_f1"} <= set(measured["scores"])
+    small = load(tmp_path / "work" / "blocks-1", head="question-answering")
+    assert (small.config.num_hidden_layers, small.config.attention_probs_dropout_prob) == (1, 0.0)
 
 
 def test_questions_for_a_small_reader(tmp_path: Path) -> None:
