@@ -41,6 +41,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.lora import add_lora, merge_lora
 from pocketbert.train.seeds import seed_everything
 
 
@@ -112,6 +113,7 @@ def run(settings: Settings) -> dict[str, float]:
         odds = {prediction.id: prediction.null_odds for prediction in predictions}
         return {name: float(value) for name, value in official(held_out, texts, odds).items()}
 
+    adapted = add_lora(model, settings)
     result = train(
         model,
         examples=examples,
@@ -124,7 +126,9 @@ def run(settings: Settings) -> dict[str, float]:
         data_files=[
             Path(name) for name in settings.train_file + settings.validation_file if Path(name).is_file()
         ],
+        identity=adapted,
     )
+    merge_lora(model, settings)
     starts, ends = predict(model, held_features, pad_id=tokenizer.pad_id)
     fitted = calibration.fit(
         held_out,
