@@ -43,6 +43,7 @@ from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
 from pocketbert.train.lora import add_lora, merge_lora
 from pocketbert.train.seeds import seed_everything
+from pocketbert.train.trials.run import searchable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,7 @@ class Settings(TaskSettings):
     learning_rate: float = setting(4e-5, help="peak rate")
 
 
+@searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, calibrate, and write the reader to output_dir."""
     if not 0 <= settings.alpha <= 1 or settings.temperature <= 0:
