@@ -23,6 +23,7 @@ NOT_RUN = {"scripts/test"}  # a test that runs all tests would never end
 TOY_VALUES = {
     "--rounds": "1",
     "--max_steps": "2",
+    "--search": "2",
     "--block_steps": "1",
     "--distillation_steps": "1",
     "--num_train_epochs": "1",
