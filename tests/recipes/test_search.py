@@ -65,7 +65,7 @@ def outcome(out: Path) -> list[tuple]:
 @pytest.fixture(scope="module")
 def searched(texts, encoder, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("search") / "fruit"
-    more = ["num_train_epochs=4", *STEADY[:2], "--search", "--search_space", GRID]
+    more = ["num_train_epochs=4", *STEADY, "--search", "--search_space", GRID]
     assert main(command(texts, encoder, out, *more)) == 0
     return out
 
@@ -97,7 +97,7 @@ def test_only_the_best_weights_are_kept(searched) -> None:
     ]
     for folder in (searched / "trials").iterdir():
         assert {path.name for path in folder.iterdir()} == {
-            "log.jsonl", "settings.json", "run.json", "scores.json", "curves.png"
+            "log.jsonl", "settings.json", "run.json", "scores.json"
         }  # fmt: skip
 
 
@@ -114,11 +114,10 @@ def test_the_result_names_its_own_folder_and_says_how_it_was_chosen(searched) ->
         rows = list(csv.DictReader(stream))
     assert [row["best"] for row in rows].count("1") == 1
     assert {row["learning_rate"] for row in rows} == {"0.01", "1e-07"}
-    assert (searched / "trials.png").stat().st_size > 5000
 
 
 def test_a_search_that_is_there_is_not_overwritten(searched, texts, encoder, capsys) -> None:
-    more = ["num_train_epochs=4", *STEADY[:2], "--search", "--search_space", GRID]
+    more = ["num_train_epochs=4", *STEADY, "--search", "--search_space", GRID]
     again = command(texts, encoder, searched, *more)
     assert main(again) == 1
     assert "--resume_from_checkpoint latest to go on with it" in capsys.readouterr().err
@@ -208,6 +207,7 @@ def test_a_trial_that_diverges_ends_only_itself(texts, encoder, tmp_path, capsys
 
 
 RECIPES = {
+    "squad": [str(DATA / "squad-train.json"), "--validation_file", str(DATA / "squad-dev.json")],
     "glue": ["--task", "sst-2", "--data_dir", str(DATA / "glue")],
     "tags": [str(DATA / "names.conll"), "--lora_rank", "2"],
     "choice": [
@@ -252,6 +252,7 @@ def test_every_recipe_searches_the_recommended_ranges(recipe, encoder, tmp_path)
             ["learning_rate=1", "per_device_train_batch_size=4", "num_train_epochs=1", "--search"],
             "nothing is left to search",
         ),
+        (["--labels", "stone,tree", "--search"], "the label 'fruit' is unknown"),
     ],
 )
 def test_a_search_that_cannot_be(more, complaint, texts, encoder, tmp_path, capsys) -> None:

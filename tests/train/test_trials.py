@@ -9,8 +9,9 @@ import pytest
 from pocketbert.errors import InputError
 from pocketbert.model import PRESETS
 from pocketbert.recipes.classify import Settings
+from pocketbert.train.trials import table
 from pocketbert.train.trials.ranges import BERT, LORA, MOBILEBERT, OTHERS, RANGES, ROBERTA, recommended
-from pocketbert.train.trials.record import Trial
+from pocketbert.train.trials.record import Record, Trial
 from pocketbert.train.trials.sampler import falls_behind, propose
 from pocketbert.train.trials.settings import Budget, SearchSettings
 from pocketbert.train.trials.space import Choices, Range, parse_space, points, split_space
@@ -155,3 +156,40 @@ def test_what_falls_behind_the_median_is_given_up(greater) -> None:
     assert behind({1: sign * 53.0, 2: sign * 70.0})
     assert not behind({}), "nothing is known of it"
     assert not behind({1: sign * 1.0}, trials[:4]), "too few have ended"
+
+
+def test_the_table_and_the_picture_show_every_trial(tmp_path) -> None:
+    names = {"learning_rate": "1e-5:1e-4", "pooler": "auto,no"}
+    trials = [
+        ended(
+            0,
+            {"learning_rate": 3e-5, "pooler": "auto"},
+            71.25,
+            scores={"f1": 71.25, "exact": 60.0},
+            seen={1: 71.25},
+        ),
+        Trial(
+            1, {"learning_rate": 9e-5, "pooler": "no"}, state="pruned", score=50.0, seen={1: 50.0}, seconds=75
+        ),
+        Trial(2, {"learning_rate": 1e-4, "pooler": "no"}, state="failed", error="step 3: the loss is nan"),
+    ]
+    record = Record(tmp_path / "trials.json", names, {}, metric="f1", trials=trials)
+    assert table.table(record).splitlines() == [
+        "trial  state     learning_rate  pooler  f1     epochs  time",
+        "0*     finished  3e-05          auto    71.25  1       0:00",
+        "1      pruned    9e-05          no      50     1       1:15",
+        "2      failed    0.0001         no                     0:00",
+    ]
+    table.write_csv(tmp_path / "trials.csv", record)
+    assert (tmp_path / "trials.csv").read_text().splitlines() == [
+        "trial,state,best,learning_rate,pooler,f1,exact,epochs,seconds,error",
+        "0,finished,1,3e-05,auto,71.25,60.0,1,0.0,",
+        "1,pruned,0,9e-05,no,50.0,,1,75,",
+        "2,failed,0,0.0001,no,,,,0.0,step 3: the loss is nan",
+    ]
+    table.draw(tmp_path / "trials.png", record, parse_space(names, Settings))
+    assert (tmp_path / "trials.png").stat().st_size > 5000
+    record.save()
+    again = Record(tmp_path / "trials.json", names, {})
+    again.take_up()
+    assert again == record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +68,16 @@ class Record:
         """Write the file so that it is whole or as it was."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         write_json(self.file, self.to_json())
+
+    def forget(self, trial: Trial) -> None:
+        """Take a trial off the record; a record without any is deleted, and its folder if nothing else is in it."""
+        self.trials.remove(trial)
+        if self.trials:
+            self.save()
+            return
+        self.file.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.file.parent.rmdir()
 
     def to_json(self) -> dict[str, Any]:
         """Everything as one document."""

@@ -136,6 +136,12 @@ class _Search:
             self._end(trial, scores)
         except Pruned:
             self._end(trial, None)
+        except InputError:
+            if (
+                not folder.is_dir()
+            ):  # nothing has begun, and nothing is to be in the way of a corrected command
+                self.record.forget(trial)
+            raise
         except Interrupted as stopped:
             self.record.save()
             raise Interrupted(
