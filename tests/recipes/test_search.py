@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from pocketbert.cli import main
 from pocketbert.heads import build, load, save
 from pocketbert.text import Tokenizer
+from pocketbert.train.log import read_log
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 QUICK = ["max_seq_length=16", "validation_split=0.25"]
@@ -170,6 +171,8 @@ def test_killed_and_gone_on_with(texts, encoder, tmp_path, capsys) -> None:
     assert "the best of 3 trials is" in shown.out
     assert "trial 1 of 3" not in shown.err, "progress is for terminals"
     assert outcome(killed) == outcome(whole)
+    lines = [line for log in killed.rglob("log.jsonl") for line in read_log(log) if line["kind"] == "start"]
+    assert sorted(line["step"] for line in lines)[-1] >= 8, "the killed trial went on from its checkpoint"
     for name, weight in load_file(whole / "model.safetensors").items():
         assert torch.equal(weight, load_file(killed / "model.safetensors")[name]), name
     more[more.index("3")] = "4"

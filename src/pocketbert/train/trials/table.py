@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -90,17 +91,20 @@ def draw(picture: Path, record: Record, space: Space) -> None:
     from matplotlib.figure import Figure
 
     known = [trial for trial in record.trials if trial.score is not None]
+    if not known:
+        return
     figure = Figure(figsize=(3.6 * len(space), 3.4), layout="constrained")
     axes = figure.subplots(1, len(space), squeeze=False, sharey=True)[0]
     looks = {"finished": ("o", "tab:blue", "finished"), "pruned": ("x", "tab:gray", "given up early")}
     for axis, (name, part) in zip(axes, space.items(), strict=True):
         for state, (marker, colour, label) in looks.items():
             chosen = [trial for trial in known if trial.state == state]
-            axis.scatter(
-                [_place(trial.values[name]) for trial in chosen],
-                [trial.score for trial in chosen],
-                marker=marker, color=colour, s=28, label=label,
-            )  # fmt: skip
+            if chosen:
+                axis.scatter(
+                    [_place(trial.values[name]) for trial in chosen],
+                    [trial.score for trial in chosen],
+                    marker=marker, color=colour, s=28, label=label,
+                )  # fmt: skip
         best = record.best
         if best is not None:
             axis.scatter(
@@ -108,6 +112,11 @@ def draw(picture: Path, record: Record, space: Space) -> None:
             )
         if isinstance(part, Range) and part.log:
             axis.set_xscale("log")
+            marks = (part.low, math.sqrt(part.low * part.high), part.high)
+            axis.set_xticks(marks, [f"{mark:.2g}" for mark in marks])
+            axis.minorticks_off()
+        elif not isinstance(part, Range) and all(_place(value) == value for value in part.values):
+            axis.set_xticks(part.values, [shown(value) for value in part.values])
         axis.set_xlabel(name)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel(record.metric or "score")
