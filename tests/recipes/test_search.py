@@ -204,9 +204,14 @@ def test_a_trial_that_diverges_ends_only_itself(texts, encoder, tmp_path, capsys
     }
     assert states == {1e-2: "finished", 1e30: "failed"}
     assert "failed" in capsys.readouterr().out
+    assert main(command(texts, encoder, tmp_path / "none", "max_steps=1", "plot_curves=false")) == 0
     space[-1] = "learning_rate=1e29,1e30"
     assert main(command(texts, encoder, tmp_path / "none", "max_steps=8", "plot_curves=false", *space)) == 1
+    assert "holds an earlier run (checkpoint-1)" in capsys.readouterr().err
+    space.insert(0, "--overwrite_output_dir")
+    assert main(command(texts, encoder, tmp_path / "none", "max_steps=8", "plot_curves=false", *space)) == 1
     assert "no trial came to a score; trial 0: step" in capsys.readouterr().err
+    assert not list((tmp_path / "none").glob("checkpoint-*"))
 
 
 RECIPES = {

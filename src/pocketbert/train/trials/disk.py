@@ -46,7 +46,7 @@ def begin(settings: LoopSettings) -> bool:
     if settings.overwrite_output_dir and wanted is None:
         (output / FILE).unlink(missing_ok=True)
         shutil.rmtree(output / "trials", ignore_errors=True)
-        for path in runs:
+        for path in (*runs, *output.glob("best-*")):
             state.discard(path)
     elif there or runs:
         what = f"an earlier search ({FILE})" if there else f"an earlier run ({runs[-1].name})"
