@@ -19,10 +19,11 @@ from pathlib import Path
 PICTURES = {"text", "json", "toml"}
 NOT_RUN = {"scripts/test"}  # a test that runs all tests would never end
 
-# Flags whose values make an example long: the command is run with these values instead, and all its flags.
+# Flags whose numbers make an example long: the command is run with these instead, and all its flags.
 TOY_VALUES = {
     "--rounds": "1",
     "--max_steps": "2",
+    "--search": "2",
     "--block_steps": "1",
     "--distillation_steps": "1",
     "--num_train_epochs": "1",
@@ -146,7 +147,7 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
 def toy(command: str) -> str:
     """The same command with the same flags, at toy size."""
     for flag, value in TOY_VALUES.items():
-        command = re.sub(rf"({flag}[ =])\S+", rf"\g<1>{value}", command)
+        command = re.sub(rf"({flag}[ =])\d\S*", rf"\g<1>{value}", command)
     return command
 
 

@@ -11,10 +11,12 @@ import pytest
 import torch
 
 import parity
+from pocketbert.cli import main
 from pocketbert.errors import InputError
 from pocketbert.export import export_onnx
-from pocketbert.heads import Model, PoolingHead, build
+from pocketbert.heads import Model, PoolingHead, build, save
 from pocketbert.model import preset
+from pocketbert.text import Tokenizer
 
 MODELS = {
     "mobilebert": (preset("mobilebert-nano"), "question-answering", ["start_logits", "end_logits"]),
@@ -100,6 +102,17 @@ def test_choices_between_texts(tmp_path) -> None:
         )
         with torch.no_grad():
             assert parity.error(model(ids, ones, ones).logits, torch.from_numpy(given[0])) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("head", "more"), [("classification", {"labels": 1, "problem": "regression"}), ("choice", {})]
+)
+def test_one_number_a_text_is_enough_to_be_compared(head, more, tmp_path) -> None:
+    model = parity.redraw(build(replace(preset("mobilebert-nano"), num_hidden_layers=1), head, **more))
+    save(model, tmp_path / "model")
+    Tokenizer.load().save(tmp_path / "model")
+    assert main(["export", str(tmp_path / "model"), str(tmp_path / "exported")]) == 0
+    assert (tmp_path / "exported" / "onnx" / "model.onnx").is_file()
 
 
 def test_weights_keep_their_names_and_no_path_leaks(tmp_path) -> None:

@@ -123,6 +123,7 @@ def test_test_predictions_are_written_as_the_server_takes_them(trained) -> None:
         ("classify", ["--data", str(REVIEWS)], {"texts": 24}),
         ("glue", ["--data", str(DATA / "glue")], {"task": "SST-2", "texts": 4}),
         ("tags", ["--data", str(NAMES)], {"sentences": 10, "windows": 10}),
+        ("choice", ["--data", str(QUIZ)], {"choices": 10}),
     ],
 )
 def test_the_output_evaluates_in_torch_and_exported(
@@ -132,7 +133,7 @@ def test_the_output_evaluates_in_torch_and_exported(
     assert main(["evaluate", str(trained[recipe]), *command]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert counted.items() <= scores.items()
-    written = {"classify": "predictions.jsonl", "glue": "SST-2.tsv", "tags": "predictions.conll"}[recipe]
+    written = {"glue": "SST-2.tsv", "tags": "predictions.conll"}.get(recipe, "predictions.jsonl")
     assert (tmp_path / "out" / written).stat().st_size > 0
     assert main(["export", str(trained[recipe]), str(tmp_path / "exported")]) == 0
     capsys.readouterr()
@@ -145,15 +146,23 @@ def test_the_output_evaluates_in_torch_and_exported(
     assert [again[name] for name in measured] == pytest.approx([scores[name] for name in measured])
 
 
-def test_predictions_stand_beside_the_truth(trained, tmp_path) -> None:
+def test_predictions_stand_beside_the_truth(trained, tmp_path, capsys) -> None:
     command = ["evaluate", str(trained["classify"]), "--task", "classify", "--data", str(REVIEWS)]
     assert main([*command, "--limit", "2", "--out", str(tmp_path)]) == 0
     rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
     assert [row["true"] for row in rows] == ["good", "bad"]
     assert {row["label"] for row in rows} <= {"good", "bad", "mixed"}
+    command = ["evaluate", str(trained["choice"]), "--task", "choice", "--data", str(QUIZ), "--json"]
+    capsys.readouterr()
+    assert main([*command, "--out", str(tmp_path)]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+    assert (rows[0]["text"], rows[0]["true"]) == ("Where do you keep milk cold?", "first")
+    assert sum(rows[0]["scores"].values()) == pytest.approx(1, abs=1e-3)
+    right = [row["true"] == row["choice"] for row in rows]
+    assert json.loads(capsys.readouterr().out)["accuracy"] == pytest.approx(100 * np.mean(right))
 
 
-def test_evaluating_says_what_is_wrong(trained, encoder, capsys) -> None:
+def test_evaluating_says_what_is_wrong(trained, encoder, tmp_path, capsys) -> None:
     def complaint(*arguments: str) -> str:
         assert main(["evaluate", *arguments]) == 2
         return capsys.readouterr().err
@@ -166,6 +175,14 @@ def test_evaluating_says_what_is_wrong(trained, encoder, capsys) -> None:
         str(trained["classify"]), "--task", "glue", "--name", "sst-2", "--data", str(DATA / "glue")
     )
     assert "which column holds the text? Name it by --text" in complaint(str(trained["glue"]), *data)
+    quiz = ["--task", "choice", "--data", str(QUIZ)]
+    assert "has no choice head; train one with: pocketbert train choice" in complaint(str(encoder), *quiz)
+    assert "--text is for --task classify or choice" in complaint(
+        str(trained["tags"]), "--task", "tags", "--data", str(NAMES), "--text", "review"
+    )
+    shutil.copytree(trained["choice"], tmp_path / "bare")
+    (tmp_path / "bare" / "settings.json").unlink()
+    assert "Name them by --candidates a,b,c" in complaint(str(tmp_path / "bare"), *quiz)
 
 
 def test_a_bad_table_ends_the_run_with_its_row(encoder, tmp_path, capsys) -> None:

@@ -17,6 +17,7 @@ OPTIONS = {
     "glue": {"name"},
     "classify": {"text", "text_pair", "label", "columns"},
     "tags": {"format", "column"},
+    "choice": {"text", "candidates", "label", "columns"},
 }
 
 
@@ -38,10 +39,13 @@ OPTIONS = {
 @click.option("--fit", is_flag=True, default=None,
               help="squad: fit the calibration on this data and save it in MODEL's qa_config.json.")  # fmt: skip
 @click.option("--name", help="glue: the task, such as sst-2; by default the one that MODEL was trained on.")
-@click.option("--text", help="classify: the column with the text.")
+@click.option("--text", help="classify, choice: the column with the text.")
 @click.option("--text_pair", help="classify: the column with the second text.")
-@click.option("--label", help="classify: the column with the label, the labels or the score.")
-@click.option("--columns", help="classify: names of the columns (a,b,c), for files that do not say them.")
+@click.option("--candidates", help="choice: the columns with the texts to choose from (a,b,c).")
+@click.option("--label", help="classify, choice: the column with the label, the labels or the score.")
+@click.option(
+    "--columns", help="classify, choice: names of the columns (a,b,c), for files that do not say them."
+)
 @click.option("--format", help="tags: conll or conllu; by default by the file's ending.")
 @click.option("--column", help="tags: the column with the tag, a number from 2, or upos, xpos, deprel.")
 def command(
@@ -51,14 +55,16 @@ def command(
 
     MODEL is a model folder or a name on the hub. For a reader that has been calibrated, the scores are those of its
     own decisions; `best_f1` is what the best threshold for this very data would give. With --out, glue writes
-    predictions for the test sets as its server takes them, classify and tags write theirs beside the truth.
+    predictions for the test sets as its server takes them; classify, tags and choice write theirs beside the truth.
     """
     require("torch", extra="lab")
     own = {name: value for name, value in options.items() if value is not None}
-    for other, names in OPTIONS.items():
-        wrong = sorted(names & set(own)) if other != task else []
-        if wrong:
-            raise InputError(f"--{wrong[0]} is for --task {other}; --task {task} does not have it")
+    for option in own:
+        owners = [other for other, names in OPTIONS.items() if option in names]
+        if owners and task not in owners:
+            raise InputError(
+                f"--{option} is for --task {' or '.join(owners)}; --task {task} does not have it"
+            )
     if task == "squad":
         from pocketbert.cli.evaluate_squad import measure_squad
 

@@ -1,4 +1,4 @@
-"""`pocketbert evaluate` for models with labels: GLUE, one's own tables, and tags."""
+"""`pocketbert evaluate` for models with labels: GLUE, one's own tables, tags, and choices."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ from pocketbert.heads.folder import label_arguments
 from pocketbert.model import HeadKind, read_config
 from pocketbert.runtime.session import FILES, Precision, Session
 from pocketbert.tasks import plots, scores
+from pocketbert.tasks.choice import predict as choosing
+from pocketbert.tasks.choice.examples import evaluate as evaluate_choices
+from pocketbert.tasks.choice.examples import featurise as featurise_choices
+from pocketbert.tasks.choice.examples import read_choices
 from pocketbert.tasks.classify import metrics, predict
 from pocketbert.tasks.classify.examples import Columns, Example, Scheme, examples_of, read_table
 from pocketbert.tasks.classify.features import featurise
@@ -58,7 +62,7 @@ def open_labeller(name: str, head: HeadKind, precision: Precision | None, window
     else:
         model = load(folder, head=head)
         if model.report.new:
-            recipe = {"classification": "classify", "tags": "tags"}[head]
+            recipe = {"classification": "classify"}.get(head, head)
             raise InputError(
                 f"{name} has no {head} head; train one with: pocketbert train {recipe} --model {name}"
             )
@@ -187,10 +191,57 @@ def measure_tags(
     return {"sentences": len(sentences), "windows": len(features), **tag_metrics.evaluate(truth, said, kind)}
 
 
+def measure_choice(
+    model: str,
+    files: tuple[str, ...],
+    out: Path | None,
+    *,
+    text: str | None = None,
+    candidates: str | None = None,
+    label: str | None = None,
+    columns: str | None = None,
+    precision: Precision | None = None,
+    window: int | None = None,
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """How often the right candidate is chosen, in tables with the columns that MODEL was trained on, or others."""
+    labeller = open_labeller(model, "choice", precision, window)
+    before = labeller.settings
+    names = candidates.split(",") if candidates else before.get("candidates") or ()
+    if not names:
+        raise InputError("which columns hold the texts to choose from? Name them by --candidates a,b,c")
+    choices = read_choices(
+        files,
+        text=_column("text", text or before.get("text")),
+        candidates=names,
+        label=_column("label", label or before.get("label")),
+        header=columns.split(",") if columns else before.get("columns") or None,
+        split="validation",
+    )[:limit]
+    features = featurise_choices(choices, labeller.tokenizer, max_length=labeller.window)
+    with click.progressbar(length=len(features), label="reading", file=sys.stderr) as bar:
+        logits = choosing.predict(
+            labeller.model, features, pad_id=labeller.tokenizer.pad_id, progress=bar.update
+        )
+    if out is not None:
+        chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        _write_lines(
+            out / "predictions.jsonl",
+            [
+                {"text": row.text, "true": names[row.label], "choice": names[int(chosen)],
+                 "scores": {name: round(float(value), 4) for name, value in zip(names, chance, strict=True)}}
+                for row, chance, chosen in zip(choices, chances, logits.argmax(axis=1), strict=True)
+            ],
+        )  # fmt: skip
+    return {"choices": len(choices), **evaluate_choices(features, logits)}
+
+
 MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
     "glue": measure_glue,
     "classify": measure_classify,
     "tags": measure_tags,
+    "choice": measure_choice,
 }
 
 

@@ -41,6 +41,7 @@ A grid ends where the largest number was seen. With 40 windows a reader's output
 COMPARED = 16
 """Windows on which outputs are compared."""
 SAMPLE_LENGTHS = (7, 24, 64, 96)
+SAMPLE_TEXTS = 3
 TOLERANCE = 0.5
 
 Batch = Mapping[str, Tensor]
@@ -168,17 +169,21 @@ def _batches(features: Sequence[Feature], tokenizer: Tokenizer) -> list[Batch]:
 
 
 def _made_up(model: Any, tokenizer: Tokenizer) -> list[Batch]:
-    """Random words, for want of text: enough to see whether the same comes out."""
+    """Random words, for want of text: enough to see whether the same comes out.
+
+    Several texts a batch, or candidates a choice, since the error is measured by how much outputs vary within a batch:
+    of a model that gives one number a text, one text would not vary at all.
+    """
     generator = torch.Generator().manual_seed(0)
     batches: list[Batch] = []
     for length in SAMPLE_LENGTHS:
         length = model.config.at_most(length)
         room = length - tokenizer.layout.special_tokens(1)
-        words = torch.randint(0, model.config.vocab_size, (room,), generator=generator)
-        ids = torch.tensor([tokenizer.frame(words.tolist())])
+        words = torch.randint(0, model.config.vocab_size, (SAMPLE_TEXTS, room), generator=generator)
+        ids = torch.tensor([tokenizer.frame(row) for row in words.tolist()])
         batch = dict(zip(INPUTS, (ids, torch.ones_like(ids), torch.zeros_like(ids)), strict=True))
         if getattr(model, "kind", None) == "choice":
-            batch = {key: value.unsqueeze(1) for key, value in batch.items()}
+            batch = {key: value.unsqueeze(0) for key, value in batch.items()}
         batches.append(batch)
     return batches
 

@@ -21,6 +21,7 @@ from pocketbert.text import Tokenizer
 from pocketbert.train.card import write_card
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.lora import add_lora, merge_lora
 from pocketbert.train.machine import processes
 from pocketbert.train.seeds import seed_everything
 
@@ -121,6 +122,7 @@ def fine_tune(
     `task` is Hugging Face's word for it, such as text-classification; `text` goes into the card.
     """
     transfer_first(model, tokenizer, settings, examples=examples, lengths=lengths, collate=collate)
+    adapted = add_lora(model, settings)
     result = train(
         model,
         examples=examples,
@@ -132,8 +134,9 @@ def fine_tune(
         evaluate=evaluate,
         best=best,
         data_files=[Path(name) for name in files if Path(name).is_file()],
-        identity={"labels": list(model.labels)},
+        identity={"labels": list(model.labels), **adapted},
     )
+    merge_lora(model, settings)
     folder = settings.output_dir
     save(model, folder)
     tokenizer.save(folder, model_max_length=model.config.longest)

@@ -17,7 +17,8 @@ from pocketbert.heads import Model
 from pocketbert.text import Tokenizer
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.settings import LoopSettings
+from pocketbert.train.lora import LoraSettings
+from pocketbert.train.trials.settings import SearchSettings
 from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.lesson import Lesson, Terms
 from pocketbert.transfer.methods import Course, Method, schedule
@@ -28,7 +29,7 @@ from pocketbert.transfer.teaching import Teaching, check, projection, relation_h
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskSettings(LoopSettings):
+class TaskSettings(SearchSettings, LoraSettings):
     """A teacher, and whether its layers are learnt from before its labels."""
 
     teacher: str | None = setting(None, help="a model of the same task to learn from: folder or hub name")

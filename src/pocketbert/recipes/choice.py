@@ -21,6 +21,7 @@ from pocketbert.tasks.choice.examples import Choice, Feature, evaluate, featuris
 from pocketbert.tasks.choice.predict import collate, predict
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
+from pocketbert.train.trials.run import searchable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,7 @@ class Settings(FineTuneSettings):
             raise InputError("a choice is learnt from its labels alone: leave out --teacher")
 
 
+@searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, and write the model to output_dir."""
     choices, held_out = _choices(settings)

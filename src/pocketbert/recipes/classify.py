@@ -23,6 +23,7 @@ from pocketbert.tasks.classify.examples import Columns, Example, examples_of, re
 from pocketbert.tasks.classify.splitting import stratified
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
+from pocketbert.train.trials.run import searchable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class Settings(SentenceSettings):
     label_separator: str = setting(",", help="what stands between several labels of a text")
 
 
+@searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, and write the model to output_dir."""
     columns = Columns(settings.text, settings.text_pair, settings.label, settings.columns or None)

@@ -26,6 +26,7 @@ from pocketbert.tasks.glue.submission import write_submission
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.machine import processes
+from pocketbert.train.trials.run import searchable
 
 SUFFIXES: dict[Part, str] = {"dev": "", "dev_mismatched": "_mm"}
 
@@ -41,6 +42,7 @@ class Settings(SentenceSettings):
     )
 
 
+@searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, and write the model to output_dir."""
     task = find_task(settings.task)

@@ -41,7 +41,9 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.lora import add_lora, merge_lora
 from pocketbert.train.seeds import seed_everything
+from pocketbert.train.trials.run import searchable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,7 @@ class Settings(TaskSettings):
     learning_rate: float = setting(4e-5, help="peak rate")
 
 
+@searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, calibrate, and write the reader to output_dir."""
     if not 0 <= settings.alpha <= 1 or settings.temperature <= 0:
@@ -112,6 +115,7 @@ def run(settings: Settings) -> dict[str, float]:
         odds = {prediction.id: prediction.null_odds for prediction in predictions}
         return {name: float(value) for name, value in official(held_out, texts, odds).items()}
 
+    adapted = add_lora(model, settings)
     result = train(
         model,
         examples=examples,
@@ -124,7 +128,9 @@ def run(settings: Settings) -> dict[str, float]:
         data_files=[
             Path(name) for name in settings.train_file + settings.validation_file if Path(name).is_file()
         ],
+        identity=adapted,
     )
+    merge_lora(model, settings)
     starts, ends = predict(model, held_features, pad_id=tokenizer.pad_id)
     fitted = calibration.fit(
         held_out,

@@ -29,6 +29,7 @@ from pocketbert.tasks.tags.sentences import Form, Sentence, check_tags, hold_out
 from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
+from pocketbert.train.trials.run import searchable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,7 @@ class Settings(FineTuneSettings):
     )
 
 
+@searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, and write the tagger to output_dir."""
     sentences, held_out = _sentences(settings)

@@ -20,6 +20,8 @@ from pocketbert.errors import InputError, PocketbertError
 from pocketbert.train.catalogue import describe, docstring, presets_of
 from pocketbert.train.fields import Field, fields_of, resolve, shown
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.trials.ranges import OTHERS
+from pocketbert.train.trials.space import split_space
 
 INTERRUPTED = 130
 _ASSIGNMENT = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.DOTALL)
@@ -57,6 +59,8 @@ def recipe_command(file: Path, settings_class: type[Any], run: Callable[[Any], A
     ) -> int:
         overrides = {name: value for name, value in flags.items() if value is not None}
         _assign(rest, overrides, fields)
+        if overrides.get("search") is not None and "search_fixed" in fields:
+            overrides["search_fixed"] = _given(overrides)
         settings = resolve(
             settings_class,
             preset=None if preset is None else _preset_file(preset, presets),
@@ -184,6 +188,18 @@ def _assign(rest: tuple[str, ...], overrides: dict[str, Any], fields: Mapping[st
         if name in overrides:
             raise InputError(f"{name} is given twice: {overrides[name]!r} and {value!r}")
         overrides[name] = value
+
+
+def _given(overrides: Mapping[str, Any]) -> str:
+    """The settings that a search leaves alone because the command line says them."""
+    own = split_space(overrides["search_space"]) if overrides.get("search_space") else {}
+    for name, values in own.items():
+        if name in overrides:
+            raise InputError(
+                f"{name} is given twice: as {overrides[name]!r}, and to be searched in {values!r}; leave one out"
+            )
+    named = {name for name in OTHERS.settings if name in overrides}
+    return ",".join(sorted({*filter(None, str(overrides.get("search_fixed") or "").split(",")), *named}))
 
 
 def _preset_file(name: str, presets: Mapping[str, Path]) -> Path:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 from torch import Tensor, nn
 
 from pocketbert.errors import CheckpointError, TrainingError
-from pocketbert.train import parts, schedule, state
+from pocketbert.train import parts, schedule, state, watch
 from pocketbert.train.batches import Batches, Course
 from pocketbert.train.best import Best
 from pocketbert.train.fields import to_json
@@ -210,6 +210,15 @@ class _Loop:
             f"step {now.step}: " + "  ".join(f"{name} {value:g}" for name, value in now.scores.items())
         )
         self.output.draw(now.step)
+        if now.best.metric is not None:
+            watch.tell(
+                watch.Sight(
+                    metric=now.best.metric,
+                    score=now.scores[now.best.metric],
+                    greater_is_better=now.best.greater_is_better,
+                    epoch=self.course.epoch(now.step),
+                )
+            )
 
     def _save(self) -> None:
         progress = {**self.now.state(), "scale": self.machine.scale(), "identity": self._identity()}

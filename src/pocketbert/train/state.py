@@ -1,7 +1,7 @@
 """Checkpoints of a run: safetensors and JSON in a folder that is either whole or not there.
 
     checkpoint-500/
-      model.safetensors      every weight and buffer by name
+      model.safetensors      every weight and buffer by name; with LoRA only those that learn
       optimiser.safetensors  the optimiser's state, as `what/weight`
       average.safetensors    the moving average of the weights, if one is kept
       random.safetensors     the state of every generator, as `process/generator`
@@ -17,7 +17,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from pocketbert.train.sharding import like
 VERSION = 1
 _NAME = re.compile(r"checkpoint-(\d+)")
 _TEMPORARY = ".unfinished-"
+_HELD = "held_weights"
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,18 @@ def sweep(output: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def hold(model: nn.Module, names: Iterable[str]) -> None:
+    """Say which weights a run never changes: they are not part of its checkpoints."""
+    setattr(model, _HELD, frozenset(names))
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every weight and saved buffer by name; a weight that two places share appears once."""
+    """Every weight that is not held and every saved buffer by name; a weight that two places share appears once."""
     saved = model.state_dict().keys()
-    weights: dict[str, Tensor] = dict(model.named_parameters())
+    held: frozenset[str] = getattr(model, _HELD, frozenset())
+    weights: dict[str, Tensor] = {
+        name: weight for name, weight in model.named_parameters() if name not in held
+    }
     weights.update((name, buffer) for name, buffer in model.named_buffers() if name in saved)
     return weights
 

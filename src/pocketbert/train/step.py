@@ -26,6 +26,10 @@ from pocketbert.train.sharding import whole
 _MAX_SKIPPED = 50  # steps in a row whose fp16 gradient overflowed
 
 
+class Diverged(TrainingError):  # noqa: N818 - what happened, not what was done wrong
+    """A loss or a gradient that is no number any more: other settings may do better."""
+
+
 @dataclass
 class Outcome:
     """What one step gave, over all processes."""
@@ -87,7 +91,7 @@ class Stepper:
         names = sorted(logged)
         sums = self._sum([loss_sum, tokens, padded, *shared, *(logged[name] for name in names)])
         if not math.isfinite(sums[0]):
-            raise TrainingError(f"the loss is {sums[0]}{_where(batches)}")
+            raise Diverged(f"the loss is {sums[0]}{_where(batches)}")
         norm = self._clip(settings.max_grad_norm)
         self._move(norm, batches)
         return Outcome(
@@ -141,15 +145,13 @@ class Stepper:
     def _move(self, norm: float, batches: list[Indices]) -> None:
         scaled = self.accelerator.scaler is not None
         if not math.isfinite(norm) and not scaled:
-            raise TrainingError(f"the gradient is {norm}{_where(batches)}")
+            raise Diverged(f"the gradient is {norm}{_where(batches)}")
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         # fp16: a gradient that overflows only lowers the loss scale, unless it does so again and again.
         self._skipped = 0 if math.isfinite(norm) else self._skipped + 1
         if self._skipped > _MAX_SKIPPED:
-            raise TrainingError(
-                f"the fp16 gradient overflowed {self._skipped} times in a row{_where(batches)}"
-            )
+            raise Diverged(f"the fp16 gradient overflowed {self._skipped} times in a row{_where(batches)}")
 
     def _sum(self, values: Iterable[float]) -> list[float]:
         """The sum of each value over all processes."""

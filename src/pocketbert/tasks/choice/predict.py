@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pocketbert.tasks.choice.examples import Feature
-from pocketbert.tasks.predict import batches, padded, reading
+from pocketbert.tasks.predict import Runner, batches, padded, reading
 
 
 def collate(features: Sequence[Feature], *, pad_id: int = 0) -> dict[str, Tensor]:
@@ -21,7 +21,12 @@ def collate(features: Sequence[Feature], *, pad_id: int = 0) -> dict[str, Tensor
 
 
 def predict(
-    model: nn.Module, features: Sequence[Feature], *, pad_id: int = 0, batch_tokens: int = 4096
+    model: nn.Module | Runner,
+    features: Sequence[Feature],
+    *,
+    pad_id: int = 0,
+    batch_tokens: int = 4096,
+    progress: Callable[[int], object] | None = None,
 ) -> NDArray[np.float32]:
     """The logits of every candidate (N, C), in the order of the features."""
     kept: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(features)
@@ -30,4 +35,6 @@ def predict(
             batch = collate([features[number] for number in numbers], pad_id=pad_id)
             for number, logits in zip(numbers, read(batch)[0], strict=True):
                 kept[number] = logits.copy()
+            if progress is not None:
+                progress(len(numbers))
     return np.stack(kept)
