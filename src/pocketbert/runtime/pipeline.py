@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 
 from pocketbert.errors import InputError
 from pocketbert.runtime.answer import Result
+from pocketbert.runtime.inputs import AHEAD, kind_of
 from pocketbert.runtime.options import Options
-from pocketbert.runtime.questions import AHEAD, QuestionAnswerer
+from pocketbert.runtime.questions import QuestionAnswerer
 from pocketbert.runtime.session import EngineName, Precision
 
 TASK = "question-answering"
@@ -204,7 +205,7 @@ def _examples(inputs: tuple[Any, ...], named: dict[str, Any]) -> Iterable[object
         return [examples]
     if isinstance(examples, (str, bytes)) or not isinstance(examples, Iterable):
         raise InputError(
-            f"the input is {_kind(examples)}; give a dictionary with question and context, or a list of them"
+            f"the input is {kind_of(examples)}; give a dictionary with question and context, or a list of them"
         )
     return examples
 
@@ -223,14 +224,12 @@ def _paired(question: Any, context: Any) -> list[object]:
 
 def _pair(example: object) -> tuple[str, str]:
     if not isinstance(example, Mapping):
-        raise InputError(f"an example is {_kind(example)}; it must be a dictionary with question and context")
+        raise InputError(
+            f"an example is {kind_of(example)}; it must be a dictionary with question and context"
+        )
     for name in ("question", "context"):
         if name not in example:
             raise MissingKeyError(
                 f"an example has no {name!r}; it has {', '.join(map(str, example)) or 'nothing'}"
             )
     return example["question"], example["context"]
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"of the type {type(value).__name__}"
