@@ -88,6 +88,7 @@ class Classifier:
         problem: Problem = "single",
         config: LabelConfig | None = None,
         positions: int | None = None,
+        declared: bool = True,
     ) -> None:
         if "logits" not in session.outputs:
             raise CheckpointError(
@@ -100,6 +101,8 @@ class Classifier:
         self.problem: Problem = problem
         self.config = config or LabelConfig(window=min(positions or 512, 512))
         self.positions = positions
+        self.declared = declared
+        """Whether the folder says what its labels are; if not, a single one is taken for a score."""
 
     @classmethod
     def load(
@@ -121,6 +124,7 @@ class Classifier:
             problem=found.problem,
             config=found.label_config(),
             positions=found.positions,
+            declared="problem_type" in found.config,
         )
 
     @property

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pocketbert.errors import CheckpointError
-from pocketbert.runtime.documents import Document, stretches
+from pocketbert.runtime.documents import Document
 from pocketbert.runtime.folder import find_model
 from pocketbert.runtime.inputs import check_count, is_list, listed, text_of
-from pocketbert.runtime.rows import Row, per_token
 from pocketbert.runtime.session import EngineName, Precision, Session
-from pocketbert.runtime.spacing import room_of
+from pocketbert.runtime.whole_texts import read_tokens, room_of
 from pocketbert.text.tokenizer import Tokenizer
 
 AHEAD = 32
@@ -114,27 +113,11 @@ class Features:
         return self._stream(iter(texts), room, step, ahead)
 
     def _stream(self, texts: Iterator[str], room: int, step: int, ahead: int) -> Iterator[TokenFeatures]:
-        before = len(self.tokenizer.layout.before)
         while documents := [Document.of(text_of(text), self.tokenizer) for text in islice(texts, ahead)]:
-            plan = [
-                stretch
-                for number, document in enumerate(documents)
-                for stretch in stretches(len(document), room, step, document=number)
-            ]
-            rows = [
-                Row.of(documents[part.document].ids[part.first : part.last].tolist(), self.tokenizer)
-                for part in plan
-            ]
-            found: dict[int, NDArray[np.float32]] = {}
-            for number, vectors in per_token(rows, self.session, self.tokenizer, OUTPUT):
-                part = plan[number]
-                size = (len(documents[part.document]), vectors.shape[1])
-                held = found.setdefault(part.document, np.zeros(size, dtype=np.float32))
-                best = np.flatnonzero(part.best)
-                held[part.first + best] = vectors[before + best]
-            for number, document in enumerate(documents):
+            found = read_tokens(documents, self.session, self.tokenizer, OUTPUT, room=room, step=step)
+            for document, vectors in zip(documents, found, strict=True):
                 tokens = tuple(map(self.tokenizer.token, document.ids.tolist()))
-                yield TokenFeatures(tokens, np.stack([document.starts, document.ends], axis=1), found[number])
+                yield TokenFeatures(tokens, np.stack([document.starts, document.ends], axis=1), vectors)
 
     def __repr__(self) -> str:
         return f"<Features of {self.session.path}>"

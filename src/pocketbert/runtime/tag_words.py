@@ -35,7 +35,11 @@ def words_of(document: Document) -> list[tuple[int, int]]:
             goes_on = (
                 open_end or inside or document.tokenizer.continues(int(document.ids[token]), text, start)
             )
-            opens = (short_form or inside) and ends[token] == start + 1
+            opens = (
+                (short_form or inside)
+                and ends[token] == start + 1
+                and text[ends[token] : ends[token] + 1].isalnum()
+            )
         if goes_on:
             found[-1] = (found[-1][0], token)
         else:
@@ -45,13 +49,15 @@ def words_of(document: Document) -> list[tuple[int, int]]:
 
 
 def _is_inside(text: str, behind: int, start: int) -> bool:
-    """Whether the character at `start` is a mark between two letters, or one between two digits."""
+    """Whether the character at `start` is a mark between two letters or two digits, or the point behind an initial."""
     mark = text[start]
     if mark not in INSIDE and mark not in BETWEEN_DIGITS:
         return False
     while behind and unicodedata.category(text[behind - 1]).startswith("M"):
         behind -= 1
     left, right = text[behind - 1 : behind], text[start + 1 : start + 2]
+    if mark == "." and left.isupper() and not text[max(behind - 2, 0) : behind - 1].isalnum():
+        return True  # an initial, or the last letter of "U.S."
     if mark in BETWEEN_DIGITS:
         return left.isdigit() and right.isdigit()
     return left.isalnum() and right.isalnum()

@@ -3,13 +3,13 @@
 A text of any length is read in windows that overlap. Every word is tagged in one of them, the one that gives it the
 most context, and only then are words joined to entities: at a seam nothing is lost and nothing is found twice.
 
-Shapes: W words of a text, L labels.
+Shapes: T tokens of a text, L labels.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, overload
@@ -19,20 +19,16 @@ from numpy.typing import NDArray
 
 from pocketbert.errors import CheckpointError
 from pocketbert.runtime.config import check_head
-from pocketbert.runtime.documents import Document, Stretch, stretches
+from pocketbert.runtime.documents import Document
 from pocketbert.runtime.folder import find_model
 from pocketbert.runtime.inputs import AHEAD, check_count, is_list, listed, text_of
-from pocketbert.runtime.rows import Row, per_token
 from pocketbert.runtime.session import EngineName, Precision, Session
-from pocketbert.runtime.spacing import room_of
 from pocketbert.runtime.tag_words import words_of
+from pocketbert.runtime.whole_texts import Progress, read_tokens, room_of
 from pocketbert.text.label_config import LabelConfig, shares
 from pocketbert.text.tokenizer import Tokenizer
 
 OUTSIDE = "O"
-
-Progress = Callable[[int, int], object]
-"""Called with the windows read so far and the windows there are."""
 
 
 @dataclass(frozen=True)
@@ -190,56 +186,33 @@ class Tagger:
         room, step = room_of(self.tokenizer, size, overlap, positions=self.positions)
         return self._stream(iter(texts), room, step, progress, ahead)
 
+    def logits(
+        self, documents: Sequence[Document], *, room: int, step: int, progress: Progress | None = None
+    ) -> list[NDArray[np.float32]]:
+        """What the model itself says of every token of each text, (T, L)."""
+        found = read_tokens(
+            documents, self.session, self.tokenizer, "logits", room=room, step=step, progress=progress
+        )
+        for rows in found:
+            if len(rows) and rows.shape[1] != len(self.labels):
+                raise CheckpointError(
+                    f"{self.session.path} gives {rows.shape[1]} logits a token, but config.json names "
+                    f"{len(self.labels)} labels ({', '.join(self.labels[:10])}); export the model again"
+                )
+        return found
+
     def _stream(
         self, texts: Iterator[str], room: int, step: int, progress: Progress | None, ahead: int
     ) -> Iterator[Tags]:
         while documents := [Document.of(text_of(text), self.tokenizer) for text in islice(texts, ahead)]:
-            words = [words_of(document) for document in documents]
-            for document, places, logits in zip(
-                documents, words, self._logits(documents, words, room, step, progress), strict=True
-            ):
-                yield self._tags(document, places, shares(logits, self.config.heat))
-
-    def _logits(
-        self,
-        documents: Sequence[Document],
-        words: Sequence[Sequence[tuple[int, int]]],
-        room: int,
-        step: int,
-        progress: Progress | None,
-    ) -> list[NDArray[np.float32]]:
-        """What the model says of the first token of every word, (W, L) for each text."""
-        firsts = [np.array([first for first, _ in places], dtype=np.int64) for places in words]
-        found = [np.zeros((len(places), len(self.labels)), dtype=np.float32) for places in words]
-        plan: list[Stretch] = [
-            stretch
-            for number, document in enumerate(documents)
-            if len(document)
-            for stretch in stretches(len(document), room, step, document=number)
-        ]
-        rows = [
-            Row.of(documents[part.document].ids[part.first : part.last].tolist(), self.tokenizer)
-            for part in plan
-        ]
-        before = len(self.tokenizer.layout.before)
-        for count, (number, logits) in enumerate(per_token(rows, self.session, self.tokenizer, "logits"), 1):
-            if logits.shape[1] != len(self.labels):
-                raise CheckpointError(
-                    f"{self.session.path} gives {logits.shape[1]} logits a token, but config.json names "
-                    f"{len(self.labels)} labels ({', '.join(self.labels[:10])}); export the model again"
-                )
-            part = plan[number]
-            best = np.flatnonzero(part.best) + part.first
-            own, places, _ = np.intersect1d(
-                firsts[part.document], best, assume_unique=True, return_indices=True
-            )
-            found[part.document][places] = logits[own - part.first + before]
-            if progress is not None:
-                progress(count, len(plan))
-        return found
+            logits = self.logits(documents, room=room, step=step, progress=progress)
+            for document, rows in zip(documents, logits, strict=True):
+                words = words_of(document)
+                firsts = [first for first, _ in words]
+                yield self._tags(document, words, shares(rows[firsts], self.config.heat) if words else rows)
 
     def _tags(
-        self, document: Document, places: Sequence[tuple[int, int]], scores: NDArray[np.float64]
+        self, document: Document, places: Sequence[tuple[int, int]], scores: NDArray[np.floating]
     ) -> Tags:
         words = []
         for (first, last), row in zip(places, scores, strict=True):
