@@ -124,7 +124,7 @@ class Classifier:
             problem=found.problem,
             config=found.label_config(),
             positions=found.positions,
-            declared="problem_type" in found.config,
+            declared=found.config.get("problem_type") is not None,
         )
 
     @property
