@@ -184,7 +184,7 @@ def test_a_missing_key_is_still_a_key_error(qa: QuestionAnsweringPipeline) -> No
 
 
 def test_what_cannot_be_had() -> None:
-    with pytest.raises(InputError, match="the task is 'translation'; there are 'question-answering', 'text-classification'"):
+    with pytest.raises(InputError, match="the task is 'translation'; there are 'question-answering', 'text-"):
         pipeline("translation")
     with pytest.raises(InputError, match="device is 'cuda'; this runtime works on the CPU"):
         pipeline(device="cuda")

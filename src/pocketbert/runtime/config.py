@@ -85,17 +85,21 @@ def problem_of(data: Mapping[str, Any], path: Path) -> Problem:
     return PROBLEMS[given]
 
 
-def check_head(data: Mapping[str, Any], path: Path, *wanted: str) -> None:
-    """Refuse a model that was made for something else; one that does not say what for passes."""
+def head_of(data: Mapping[str, Any]) -> str | None:
+    """How the class that a folder was saved from ends, if it is one of `HEADS`."""
     classes = data.get("architectures")
     if not isinstance(classes, list) or not classes or not isinstance(classes[0], str):
-        return
+        return None
     # The longest ending first: "XLNetLMHeadModel" is no bare "Model".
-    found = next(
-        (ending for ending in sorted(HEADS, key=len, reverse=True) if classes[0].endswith(ending)), None
-    )
+    longest_first = sorted(HEADS, key=len, reverse=True)
+    return next((ending for ending in longest_first if classes[0].endswith(ending)), None)
+
+
+def check_head(data: Mapping[str, Any], path: Path, *wanted: str) -> None:
+    """Refuse a model that was made for something else; one that does not say what for passes."""
+    found = head_of(data)
     if found is not None and found not in wanted:
         raise CheckpointError(
-            f"{path.parent} is {HEADS[found]} ({classes[0]}); {HEADS[wanted[0]]} is needed here: give a model that "
-            f"was trained as one (…{wanted[0]})"
+            f"{path.parent} is {HEADS[found]} ({data['architectures'][0]}); {HEADS[wanted[0]]} is needed here: give a "
+            f"model that was trained as one (…{wanted[0]})"
         )

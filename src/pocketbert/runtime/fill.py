@@ -22,6 +22,7 @@ from pocketbert.text.label_config import shares
 from pocketbert.text.tokenizer import Tokenizer
 
 AHEAD = 16  # every token of a masked language model has a number for each word of the vocabulary
+HEADS = ("ForMaskedLM", "ForPreTraining")
 OUTPUTS = ("logits", "masked_lm_logits")
 
 
@@ -85,7 +86,7 @@ class Filler:
     ) -> Filler:
         """The masked language model of a folder or a hub name; see `Session.load` for the other choices."""
         found = find_model(name_or_folder, precision=precision, revision=revision)
-        check_head(found.config, found.config_file, "ForMaskedLM", "ForPreTraining")
+        check_head(found.config, found.config_file, *HEADS)
         session = Session.load(found.path, precision=precision, threads=threads, engine=engine)
         return cls(session, found.tokenizer, positions=found.positions)
 
