@@ -1,4 +1,4 @@
-"""Texts for the verbs that label them, from arguments, text files, tables or the standard input; and results back out."""
+"""Texts for verbs that label them, from arguments, text files, tables or the standard input; and results out again."""
 
 from __future__ import annotations
 

@@ -215,8 +215,11 @@ class Tagger:
         self, document: Document, places: Sequence[tuple[int, int]], scores: NDArray[np.floating]
     ) -> Tags:
         words = []
-        for (first, last), row in zip(places, scores, strict=True):
+        starts = [*(int(document.starts[first]) for first, _ in places), len(document.text)]
+        for (first, last), row, following in zip(places, scores, starts[1:], strict=True):
             start, end = document.characters(first, last, whole_words=False)
+            # A mark behind the word may be a word of its own, where the tokenizer drops no marks.
+            end = max(min(end, following), int(document.ends[last]))
             best = int(row.argmax())
             words.append(
                 TaggedWord(document.text[start:end], start, end, self.labels[best], float(row[best]))
