@@ -21,7 +21,7 @@ def exported(folder: Path, head: str | None, name: str = "bert-nano", **options:
     """A model folder with weights, tokenizer and onnx/model.onnx; every logit depends on the whole text."""
     config = preset(name)
     tokenizer = Tokenizer.load(TOKENIZERS[name](folder / "words")) if name in TOKENIZERS else Tokenizer.load()
-    config = replace(config, vocab_size=tokenizer.size)
+    config = replace(config, vocab_size=tokenizer.size, num_hidden_layers=1)
     model = parity.redraw(build(config, head, **options))
     save(model, folder)
     tokenizer.save(folder)
