@@ -14,9 +14,9 @@ def with_gaps(text: str, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     A `[MASK]` written out in a text is text everywhere else; here it is what is asked about.
 
     >>> tokenizer = Tokenizer.load()
-    >>> words, gaps = with_gaps("The [MASK] barks.", tokenizer)
+    >>> words, gaps = with_gaps("The [MASK] runs.", tokenizer)
     >>> [tokenizer.token(word) for word in words], gaps
-    (['the', '[MASK]', 'barks', '.'], [1])
+    (['the', '[MASK]', 'runs', '.'], [1])
     """
     pieces = text.replace(tokenizer.token(tokenizer.mask_id), GAP).split(GAP)
     if len(pieces) < 2:
