@@ -109,6 +109,11 @@ class TestClassify:
         assert message in capsys.readouterr().err
         assert list(tmp_path.iterdir()) == []
 
+    def test_a_table_without_rows(self, model, capsys, tmp_path) -> None:
+        (tmp_path / "in.csv").write_text("text,other\n")
+        assert main(["classify", model, "--file", str(tmp_path / "in.csv"), "--text", "text"]) == 2
+        assert "holds no rows" in capsys.readouterr().err
+
     def test_a_column_is_not_written_over(self, model, capsys, tmp_path) -> None:
         (tmp_path / "in.csv").write_text("text,prediction\nOne.,good\n")
         command = ["--file", str(tmp_path / "in.csv"), "--text", "text", "--out", str(tmp_path / "out.csv")]

@@ -104,11 +104,8 @@ def _line(entry: Given, result: Classification, top: int) -> str:
     from pocketbert.cli.tokens import visible
 
     if result.problem == "regression":
-        said = f"{result.score:.2f}"
-    else:
-        count = max(top, len(result.labels)) if result.problem == "multi" else top
-        chosen = result.top(count) if result.problem == "single" or top > 1 else [
-            (name, result.scores[name]) for name in result.labels
-        ]  # fmt: skip
-        said = ", ".join(f"{score:.2f} {visible(name)}" for name, score in chosen) or "none"
-    return f"{said}  {shown(entry.text)}"
+        return f"{result.score:.2f}  {shown(entry.text)}"
+    # Of several labels all that are given, or as many as are asked for.
+    given = len(result.labels) if result.problem == "multi" and top == 1 else top
+    said = ", ".join(f"{score:.2f} {visible(name)}" for name, score in result.top(given))
+    return f"{said or 'none'}  {shown(entry.text)}"

@@ -44,7 +44,8 @@ def texts_given(
     lines: bool,
 ) -> Iterator[Given]:
     """The texts of a command line, one by one. A text file, or the standard input, is one text, or one a line."""
-    from pocketbert.tables.reading import FORMS, read_rows
+    from pocketbert.tables import check_columns, read_rows
+    from pocketbert.tables.reading import FORMS
 
     if texts and file is not None:
         raise click.UsageError("Give texts or --file, not both.")
@@ -60,10 +61,15 @@ def texts_given(
         if pair is not None:
             raise InputError("the second text of a table's rows is a column too; name it by --text_pair")
         wanted = [column] if pair_column is None else [column, pair_column]
-        names = header.split(",") if header else None
-        for row in read_rows(file, columns=wanted, header=names):
+        empty = True
+        # All columns, for those that are not read go back out.
+        for row in read_rows(file, header=header.split(",") if header else None):
+            check_columns(str(file), wanted, list(row.cells))
             second = None if pair_column is None else row.text(pair_column)
             yield Given(row.text(column), second, row.cells)
+            empty = False
+        if empty:
+            raise InputError(f"{file} holds no rows; a header alone is not enough")
         return
     if texts and texts != ("-",):
         yield from (Given(text, pair) for text in texts)
