@@ -12,9 +12,9 @@ from pocketbert.export.onnx import export_onnx
 from pocketbert.heads import build, save
 from pocketbert.model import preset
 from pocketbert.text import Tokenizer
-from tiny_tokenizers import write_albert, write_roberta
+from tiny_tokenizers import write_albert, write_roberta, write_xlnet
 
-TOKENIZERS = {"roberta-nano": write_roberta, "albert-nano": write_albert}
+TOKENIZERS = {"roberta-nano": write_roberta, "albert-nano": write_albert, "xlnet-nano": write_xlnet}
 
 
 def exported(folder: Path, head: str | None, name: str = "bert-nano", **options: Any) -> Path:

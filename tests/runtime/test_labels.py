@@ -156,6 +156,26 @@ class TestClassifier:
             Tagger(plain.session, plain.tokenizer, LABELS)("one")
 
 
+@pytest.mark.parametrize("name", ["roberta-nano", "albert-nano", "xlnet-nano"])
+def test_relatives_read_as_torch_does(name, tmp_path) -> None:
+    """Other frames, other segments, and padding on the other side: rows of like length share a batch."""
+    classes = Classifier.load(small_models.exported(tmp_path / "c", "classification", name, labels=LABELS))
+    tagger = Tagger.load(small_models.exported(tmp_path / "t", "tags", name, labels=TAGS))
+    tokenizer, text = classes.tokenizer, "the library opens at nine and nobody waits " * 2
+    rows = [tokenizer.encode(each) for each in (text + "the", text + "the a")]
+    assert 0 < len(rows[1]) - len(rows[0]) < 3
+    for row, found, tags in zip(
+        rows, classes([text + "the", text + "the a"]), tagger([text + "the", text + "the a"]), strict=True
+    ):
+        exact = shares(torch_logits(tmp_path / "c", list(row.ids), list(row.type_ids)))
+        assert list(found.scores.values()) == pytest.approx(exact.tolist(), abs=1e-4)
+        scores = shares(torch_logits(tmp_path / "t", list(row.ids), list(row.type_ids)))
+        firsts = [row.word_ids.index(number) for number in dict.fromkeys(row.word_ids) if number is not None]
+        assert [word.score for word in tags.words] == pytest.approx(
+            scores[firsts].max(axis=1).tolist(), abs=1e-4
+        )
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
