@@ -1,7 +1,6 @@
 """`pipeline("token-classification")`, also called "ner", as transformers has it.
 
-Two things differ. A text that is longer than the model reads at once is not cut: it is read in windows that overlap.
-And tokens that include the blank before them, as ALBERT's and XLNet's do, start behind it.
+One thing differs: a text that is longer than the model reads at once is not cut, but read in windows that overlap.
 
 Shapes: T tokens of a text, L labels.
 """
