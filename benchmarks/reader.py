@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 
-from pocketbert.export.gate import Examination
+from pocketbert.export.exams.questions import QuestionExam
 from pocketbert.heads import load
 from pocketbert.runtime.session import FILES, Session
 from pocketbert.tasks import trust
@@ -43,22 +42,22 @@ def main() -> None:
         questions = halves_by_title(questions)[options.half == "report"]
     tokenizer, calibration = Tokenizer.load(options.folder), Calibration.load(options.folder)
     features = featurise(questions, tokenizer, max_length=calibration.window, overlap=calibration.overlap)
-    examination = Examination(load(options.folder), questions, features, calibration, pad_id=tokenizer.pad_id)
+    exam = QuestionExam(load(options.folder), questions, features, calibration, pad_id=tokenizer.pad_id)
     measured: dict[str, object] = {
         "data": [Path(name).name for name in options.data],
         "half": options.half,
         "questions": len(questions),
         "unanswerable": sum(not question.answers for question in questions),
-        "torch": asdict(examination.scores),
+        "torch": exam.scores,
     }
     for precision in options.precision:
         with Session.load(options.folder, precision=precision) as session:
-            logits = examination.read(session)
-        comparison = examination.compare(logits, 0.0)
+            logits = exam.read(session)
+        comparison = exam.judge(logits, 0.0)
         readings = trust.read_all(calibration, questions, features, *logits)
         assert comparison.exported is not None
         measured[precision] = {
-            **asdict(comparison.exported),
+            **comparison.exported,
             "equal": comparison.equal,
             "megabytes": (options.folder / FILES[precision]).stat().st_size / 1e6,
             "trust": trust.trust(questions, readings).summary(),

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
         preset,
     )
     from pocketbert.runtime.answer import Answer
+    from pocketbert.runtime.classify import Classifier
+    from pocketbert.runtime.features import Features
+    from pocketbert.runtime.fill import Filler
     from pocketbert.runtime.pipeline import pipeline
     from pocketbert.runtime.questions import QuestionAnswerer
+    from pocketbert.runtime.tags import Tagger
     from pocketbert.text.tokenizer import Tokenizer
     from pocketbert.text.windows import windows
 
@@ -43,9 +47,12 @@ __all__ = [
     "Answer",
     "BertConfig",
     "CheckpointError",
+    "Classifier",
     "ConfigError",
     "DistilBertConfig",
     "ExportError",
+    "Features",
+    "Filler",
     "HubError",
     "InputError",
     "MissingExtraError",
@@ -53,6 +60,7 @@ __all__ = [
     "PocketbertError",
     "QuestionAnswerer",
     "RobertaConfig",
+    "Tagger",
     "Tokenizer",
     "TokenizerError",
     "TrainingError",
@@ -70,9 +78,12 @@ _HOMES = {
     "Answer": "pocketbert.runtime.answer",
     "BertConfig": "pocketbert.model",
     "CheckpointError": "pocketbert.errors",
+    "Classifier": "pocketbert.runtime.classify",
     "ConfigError": "pocketbert.errors",
     "DistilBertConfig": "pocketbert.model",
     "ExportError": "pocketbert.errors",
+    "Features": "pocketbert.runtime.features",
+    "Filler": "pocketbert.runtime.fill",
     "HubError": "pocketbert.errors",
     "InputError": "pocketbert.errors",
     "MissingExtraError": "pocketbert.errors",
@@ -80,6 +91,7 @@ _HOMES = {
     "PocketbertError": "pocketbert.errors",
     "QuestionAnswerer": "pocketbert.runtime.questions",
     "RobertaConfig": "pocketbert.model",
+    "Tagger": "pocketbert.runtime.tags",
     "Tokenizer": "pocketbert.text.tokenizer",
     "TokenizerError": "pocketbert.errors",
     "TrainingError": "pocketbert.errors",

@@ -138,9 +138,13 @@ def test_misuse(reader, tmp_path, capsys, arguments, message) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_questions_for_a_model_without_a_reader_head(data, tmp_path, capsys) -> None:
-    save(build(CONFIG), tmp_path / "encoder")
-    Tokenizer.load().save(tmp_path / "encoder")
-    assert main(["export", str(tmp_path / "encoder"), str(tmp_path / "out"), "--data", str(data)]) == 2
-    assert "head is none" in capsys.readouterr().err
-    assert main(["export", str(tmp_path / "encoder"), str(tmp_path / "out")]) == 0
+def test_data_of_another_kind(data, tmp_path, capsys) -> None:
+    for head in ("choice", None):
+        save(build(CONFIG, head), tmp_path / "model")
+        Tokenizer.load().save(tmp_path / "model")
+        assert main(["export", str(tmp_path / "model"), str(tmp_path / "out"), "--data", str(data)]) == 2
+        told = {"choice": "head is choice, and there is no exam", None: "which column of"}[head]
+        assert told in capsys.readouterr().err
+    assert main(["export", str(tmp_path / "model"), str(tmp_path / "out"), "--text", "line"]) == 2
+    assert "options about data are given, but none" in capsys.readouterr().err
+    assert main(["export", str(tmp_path / "model"), str(tmp_path / "out")]) == 0

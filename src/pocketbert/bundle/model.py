@@ -88,11 +88,12 @@ def _exported(
             "with --data, or export the model first: pocketbert export MODEL DIR --precision int8"
         )
     with needing("lab"):
+        from pocketbert.export.exams.questions import examine
         from pocketbert.export.folder import export_folder
 
     precision = precision or "int8-fast"
     export_folder(
-        str(found.path), hidden, precisions=[precision], questions=questions, tolerance=tolerance,
+        str(found.path), hidden, precisions=[precision], examine=examine(questions), tolerance=tolerance,
         progress=progress,
     )  # fmt: skip
     return find_reader(hidden), precision

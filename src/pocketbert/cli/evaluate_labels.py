@@ -38,6 +38,7 @@ from pocketbert.tasks.tags.features import featurise as windows_of
 from pocketbert.tasks.tags.features import gather
 from pocketbert.tasks.tags.sentences import check_tags, read_sentences
 from pocketbert.text import Tokenizer
+from pocketbert.text.label_config import FILE_NAME, LabelConfig
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,10 @@ def open_labeller(name: str, head: HeadKind, precision: Precision | None, window
     saved = folder / "settings.json"
     settings = dict(checkpoint.read_json(saved)) if saved.is_file() else {}
     known = label_arguments(data, None, None)
-    length = read_config(data).at_most(window or settings.get("max_seq_length") or 128)
+    trained = settings.get("max_seq_length")
+    if (folder / FILE_NAME).is_file():  # an exported folder has no settings of its training
+        trained = LabelConfig.load(folder).window
+    length = read_config(data).at_most(window or trained or 128)
     scheme = Scheme(known["problem"], tuple(known["labels"]), settings.get("label_separator", ","))
     return Labeller(model, Tokenizer.load(folder), scheme, length, settings)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
 def command(text: str, model: str, top: int, as_json: bool) -> None:
     """Show the likeliest words for each [MASK] in a text.
 
-    TEXT is read from standard input when it is "-".
+    TEXT is read from standard input when it is "-". A folder that `pocketbert export` wrote needs no torch.
     """
     if top < 1:
         raise InputError(f"--top is {top}; it must be 1 or more")
-    require("torch", extra="lab")
     if text == "-":
         text = sys.stdin.read()
     gaps = _fill(text, model, top)
@@ -43,6 +43,29 @@ def command(text: str, model: str, top: int, as_json: bool) -> None:
 
 
 def _fill(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
+    from pocketbert.runtime.config import head_of, read_config
+    from pocketbert.runtime.fill import HEADS
+    from pocketbert.runtime.session import FILES
+
+    folder = Path(model)
+    exported = any((folder / file).is_file() for file in FILES.values())
+    if exported and head_of(read_config(folder / "config.json")) in HEADS:
+        return _in_runtime(text, model, top)
+    require("torch", extra="lab")
+    return _in_torch(text, model, top)
+
+
+def _in_runtime(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
+    from pocketbert.runtime.fill import Filler
+
+    gaps = Filler.load(model)(text, top_k=top)
+    return [
+        [{"token": guess.token, "id": guess.id, "probability": round(guess.score, 6)} for guess in gap]
+        for gap in gaps
+    ]
+
+
+def _in_torch(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
     import torch
 
     from pocketbert import checkpoint, hub
@@ -50,6 +73,7 @@ def _fill(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
     from pocketbert.model import architecture, read_config
     from pocketbert.model.xlnet import guesses
     from pocketbert.text import Tokenizer
+    from pocketbert.text.gaps import with_gaps
 
     folder = hub.resolve(model).folder
     family = architecture(read_config(checkpoint.read_json(folder / "config.json")).model_type)
@@ -60,22 +84,9 @@ def _fill(text: str, model: str, top: int) -> list[list[dict[str, Any]]]:
             f"{model} has no {head} head, so it cannot fill gaps; give a folder that was saved with one"
         )
     tokenizer = Tokenizer.load(folder)
-    # A [MASK] written out in a text is text everywhere else; here it is what the user asks about.
-    pieces = text.replace(tokenizer.token(tokenizer.mask_id), "[MASK]").split("[MASK]")
-    if len(pieces) < 2:
-        raise InputError(
-            'the text has no gap: write [MASK] where a word is wanted, as in "The [MASK] barks."'
-        )
-    words: list[int] = []
-    gaps: list[int] = []
-    for number, piece in enumerate(pieces):
-        if number:
-            gaps.append(len(tokenizer.layout.before) + len(words))
-            words.append(tokenizer.mask_id)
-        # The blank before a gap belongs to the word that is wanted.
-        kept = piece if number == len(pieces) - 1 else piece.rstrip()
-        words += tokenizer.encode(kept, special=False).ids
-    ids, places = torch.tensor([tokenizer.frame(words)]), torch.tensor([gaps])
+    words, gaps = with_gaps(text, tokenizer)
+    before = len(tokenizer.layout.before)
+    ids, places = torch.tensor([tokenizer.frame(words)]), torch.tensor([[before + gap for gap in gaps]])
     types = torch.tensor([tokenizer.layout.types(len(words))])
     wanted = {"positions": places} if head == "masked-lm" else guesses(places, ids.shape[1])
     with torch.no_grad():

@@ -5,46 +5,37 @@ Every file is made, opened and examined in a hidden folder first; only when all 
 
 from __future__ import annotations
 
-import random
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import onnx
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from pocketbert import hub
+from pocketbert import checkpoint, hub
 from pocketbert.errors import InputError
+from pocketbert.export.exams.data import Examine
+from pocketbert.export.exams.labels import reading_of
 from pocketbert.export.fold import fold
-from pocketbert.export.gate import Comparison, Examination, pass_or_raise, relative_error
+from pocketbert.export.gate import Batch, Comparison, Exam, OutputsOnly, pass_or_raise, relative_error
 from pocketbert.export.half import halve
 from pocketbert.export.onnx import INPUTS, to_onnx, write_onnx
 from pocketbert.export.quantise import quantise
 from pocketbert.heads import load
+from pocketbert.heads.folder import config_data
+from pocketbert.model import HeadKind
 from pocketbert.runtime.session import FILES, Precision, Session
-from pocketbert.tasks.squad.features import Feature, featurise
-from pocketbert.tasks.squad.predict import collate
-from pocketbert.tasks.squad.questions import Question
 from pocketbert.text import Tokenizer
-from pocketbert.text.calibration import FILE_NAME, Calibration
+from pocketbert.text.calibration import FILE_NAME
 
-MEASURED = 256
-"""Windows that show a quantiser what the model reads; other questions examine the result.
-
-A grid ends where the largest number was seen. With 40 windows a reader's outputs erred by 0.051 on others, with 160 by
-0.038, with 480 by 0.037.
-"""
-COMPARED = 16
-"""Windows on which outputs are compared."""
+WITH_LABELS = ("classification", "tags")
 SAMPLE_LENGTHS = (7, 24, 64, 96)
 SAMPLE_TEXTS = 3
 TOLERANCE = 0.5
-
-Batch = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -62,47 +53,46 @@ def export_folder(
     out: str | Path,
     *,
     precisions: Sequence[Precision] = ("fp32",),
-    questions: Sequence[Question] | None = None,
+    head: HeadKind | Literal["auto", "none"] = "auto",
+    examine: Examine | None = None,
     tolerance: float = TOLERANCE,
     progress: Callable[[str], object] = lambda _: None,
 ) -> list[Exported]:
     """Export a model, by folder or hub name, into `out`; raises `ExportError`, and writes nothing, if one is worse.
 
-    `questions` examine a reader: its exports may lose `tolerance` points of F1. Without them only the outputs are
-    compared, on made-up text. `progress` is told what is being done.
+    `examine` makes the model's exam (see `exams`), of whose score exports may lose `tolerance` points; the temperature
+    that it fits goes into the folder of a model with labels. Without it only the outputs are compared, on made-up text.
+    `head` takes another part of the model than it was saved with. `progress` is told what is being done.
     """
     source, out = hub.resolve(name).folder, Path(out)
-    _check(out, precisions)
-    model, tokenizer = load(source).eval(), Tokenizer.load(source)
-    calibration = Calibration.load(source) if (source / FILE_NAME).is_file() else None
-    examination = None
-    features: list[Feature] = []
-    seen: list[Feature] = []
-    if questions is not None:
+    _check(source, out, precisions, head)
+    model, tokenizer = load(source, head=head).eval(), Tokenizer.load(source)
+    if head != "auto" and model.report.new:
+        raise InputError(
+            f"{name} has no weights for {', '.join(model.report.new)}; export a head that it has"
+        )
+    if examine is not None:
         progress("torch: reading")
-        examined, features, seen = _examiners(model, questions, tokenizer, calibration)
-        examination = Examination(model, examined, features, calibration, pad_id=tokenizer.pad_id)
-    batches = _batches(seen, tokenizer) if seen else _made_up(model, tokenizer)
-    unseen = _batches(features[:COMPARED], tokenizer) if seen else batches
+        exam: Exam = examine(model, tokenizer, source)
+    else:
+        exam = OutputsOnly((), _made_up(model, tokenizer))
+    texts = exam.shown or exam.asked
     out.parent.mkdir(parents=True, exist_ok=True)
     made = []
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as hidden:
         for precision in precisions:
             progress(f"{precision}: making")
             path = Path(hidden) / FILES[precision]
-            write_onnx(_MAKERS[precision](model, batches, bool(seen)), path)
+            write_onnx(_MAKERS[precision](model, texts, examine is not None), path)
             progress(f"{precision}: examining")
             with Session.load(hidden, file=FILES[precision]) as session:
-                error = relative_error(model, session, unseen)
-                comparison = (
-                    examination.compare(examination.read(session), error)
-                    if examination
-                    else Comparison(error)
-                )
+                comparison = exam.compare(session, relative_error(model, session, exam.asked))
             pass_or_raise(precision, comparison, tolerance)
             made.append(Exported(precision, out / FILES[precision], path.stat().st_size, comparison))
         _move(Path(hidden), out, [FILES[precision] for precision in precisions])
-    _settings(source, out, tokenizer)
+    _settings(source, out, tokenizer, model if head != "auto" else None)
+    if getattr(model, "kind", None) in WITH_LABELS:
+        (exam.labels or reading_of(model, source)).save(out)
     return made
 
 
@@ -130,42 +120,17 @@ _MAKERS: dict[Precision, Callable[[nn.Module, Sequence[Batch], bool], onnx.Model
 }
 
 
-def _check(out: Path, precisions: Sequence[Precision]) -> None:
+def _check(source: Path, out: Path, precisions: Sequence[Precision], head: str) -> None:
     unknown = [precision for precision in precisions if precision not in FILES]
     if unknown or not precisions:
         raise InputError(f"precisions are {list(precisions)}; allowed are {', '.join(map(repr, FILES))}")
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; give a folder to export to")
-
-
-def _examiners(
-    model: Any, questions: Sequence[Question], tokenizer: Tokenizer, calibration: Calibration | None
-) -> tuple[list[Question], list[Feature], list[Feature]]:
-    """Questions to examine with, their windows, and the windows of others to measure with."""
-    if getattr(model, "kind", None) != "question-answering":
+    if head != "auto" and source.resolve() == out.resolve():
         raise InputError(
-            f"the model's head is {getattr(model, 'kind', None) or 'none'}; questions can examine only a reader "
-            "(question-answering). Leave the data out, and outputs alone are compared"
+            f"head is {head!r}, and {out} is the model's own folder, whose config.json is about the head that it has; "
+            "give another folder to export to"
         )
-    settings = calibration or Calibration()
-    window = model.config.at_most(settings.window)
-    overlap = min(settings.overlap, window // 3)
-    shuffled = random.Random(0).sample(list(questions), len(questions))  # noqa: S311 -- no secret
-    kept = min(MEASURED, max(1, len(shuffled) // 4))
-    examined = shuffled[kept:]
-    if not examined:
-        raise InputError(f"{len(questions)} question is given to examine the export with; give at least two")
-    features, seen = (
-        featurise(part, tokenizer, max_length=window, overlap=overlap) for part in (examined, shuffled[:kept])
-    )
-    return examined, features, seen[:MEASURED]
-
-
-def _batches(features: Sequence[Feature], tokenizer: Tokenizer) -> list[Batch]:
-    return [
-        {key: batch[key] for key in INPUTS}
-        for batch in (collate([feature], pad_id=tokenizer.pad_id) for feature in features)
-    ]
 
 
 def _made_up(model: Any, tokenizer: Tokenizer) -> list[Batch]:
@@ -194,11 +159,14 @@ def _move(hidden: Path, out: Path, files: Sequence[str]) -> None:
         (hidden / file).replace(out / file)
 
 
-def _settings(source: Path, out: Path, tokenizer: Tokenizer) -> None:
-    """The small files that a runtime needs beside the graph."""
+def _settings(source: Path, out: Path, tokenizer: Tokenizer, part: Any | None) -> None:
+    """The small files that a runtime needs beside the graph; of a part of a model, a config.json of its own."""
     if source.resolve() == out.resolve():
         return
-    for file in ("config.json", FILE_NAME, "README.md"):
+    files = ("config.json", FILE_NAME, "README.md") if part is None else ("README.md",)
+    for file in files:
         if (source / file).is_file():
             shutil.copyfile(source / file, out / file)
+    if part is not None:
+        checkpoint.write_json(out / "config.json", config_data(part))
     tokenizer.save(out)

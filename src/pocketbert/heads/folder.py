@@ -113,18 +113,24 @@ def save(model: Model | Encoder, folder: str | Path) -> None:
         for name, parameter in encoder.named_parameters()
     }
     tensors = _renamed(NameTable(family.names(model.config)), own)
-    data = model.config.to_hf() | {"dtype": "float32", "tie_word_embeddings": True}
-    if isinstance(model, Encoder) or model.kind is None:
-        data["architectures"] = [f"{family.classes}Model"]
-    else:
+    if isinstance(model, Model) and model.kind is not None:
         form = family.heads[model.kind]
-        data["architectures"] = [f"{family.classes}{form.suffix}"]
-        data |= _label_data(model)
         tensors = {f"{family.base}.{name}": value for name, value in tensors.items()}
         head = {name: parameter.detach() for name, parameter in model.head.named_parameters()}
         tensors |= _renamed(NameTable(form.names), head)
     checkpoint.write_tensors(folder, tensors)
-    checkpoint.write_json(folder / "config.json", data)
+    checkpoint.write_json(folder / "config.json", config_data(model))
+
+
+def config_data(model: Model | Encoder) -> dict[str, Any]:
+    """What the config.json of a model says."""
+    family = architecture(model.config.model_type)
+    data = model.config.to_hf() | {"dtype": "float32", "tie_word_embeddings": True}
+    if isinstance(model, Encoder) or model.kind is None:
+        return data | {"architectures": [f"{family.classes}Model"]}
+    return (
+        data | {"architectures": [f"{family.classes}{family.heads[model.kind].suffix}"]} | _label_data(model)
+    )
 
 
 def saved_head(data: Mapping[str, Any], family: Architecture) -> HeadKind | None:

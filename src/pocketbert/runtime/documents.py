@@ -102,12 +102,12 @@ class Plan:
         room, _ = room_and_step(len(question_ids), max_length=max_length, special=special)
         shared = None if overlap is None else min(overlap, room // 2)
         room, step = room_and_step(len(question_ids), max_length=max_length, overlap=shared, special=special)
-        stretches = [
+        found = [
             stretch
             for number, document in enumerate(documents)
-            for stretch in _stretches(number, len(document), room, step)
+            for stretch in stretches(len(document), room, step, document=number)
         ]
-        return cls(question_ids, documents, tuple(stretches))
+        return cls(question_ids, documents, tuple(found))
 
     def __len__(self) -> int:
         return len(self.stretches)
@@ -147,12 +147,8 @@ class Plan:
         return total
 
 
-def _special_tokens(documents: Sequence[Document]) -> int:
-    """How many special tokens a window has; without a document there is none."""
-    return documents[0].tokenizer.layout.special_tokens(2) if documents else 0
-
-
-def _stretches(document: int, tokens: int, room: int, step: int) -> list[Stretch]:
+def stretches(tokens: int, room: int, step: int, *, document: int = 0) -> list[Stretch]:
+    """All windows over so many tokens, `room` of them in each; every token is the best somewhere, once."""
     found = []
     first = 0
     while True:
@@ -163,3 +159,8 @@ def _stretches(document: int, tokens: int, room: int, step: int) -> list[Stretch
         if not following:
             return found
         first += step
+
+
+def _special_tokens(documents: Sequence[Document]) -> int:
+    """How many special tokens a window has; without a document there is none."""
+    return documents[0].tokenizer.layout.special_tokens(2) if documents else 0

@@ -1,21 +1,23 @@
-"""A name, a folder or nothing -> the files of a reader, checked: what is needed is there and is what it should be."""
+"""A name, a folder or nothing -> the files of a model, checked: what is needed is there and is what it should be."""
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pocketbert.errors import CheckpointError, ConfigError, HubError, InputError
+from pocketbert.runtime.config import Problem, labels_of, positions_of, problem_of, read_config
 from pocketbert.runtime.manifest import check_manifest
 from pocketbert.runtime.session import FILES, Precision
 from pocketbert.text.calibration import FILE_NAME, Calibration
+from pocketbert.text.label_config import FILE_NAME as LABEL_FILE
+from pocketbert.text.label_config import LabelConfig
 from pocketbert.text.loading import PATTERNS
 from pocketbert.text.tokenizer import Tokenizer
 
 EMBEDDED = Path(__file__).parent.parent / "assets" / "reader"
-LARGEST_CONFIG = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,59 @@ class ReaderFolder:
     positions: int | None
     """The longest window that the model can read; None if config.json does not say."""
     tokenizer: Tokenizer
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """Where the files of any other model are, and what the small ones say."""
+
+    path: Path
+    config: dict[str, Any] = field(repr=False)
+    tokenizer: Tokenizer
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.json"
+
+    @property
+    def positions(self) -> int | None:
+        """The most tokens that the model can read at once; None if there is no limit, or none is known."""
+        return positions_of(self.config, self.config_file)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return labels_of(self.config, self.config_file)
+
+    @property
+    def problem(self) -> Problem:
+        return problem_of(self.config, self.config_file)
+
+    def label_config(self) -> LabelConfig:
+        """The folder's own, or one that reads as much at once as the model can, up to 512 tokens."""
+        positions = self.positions
+        if not (self.path / LABEL_FILE).is_file():
+            return LabelConfig(window=min(positions or 512, 512))
+        found = LabelConfig.load(self.path)
+        if positions is not None and positions < found.window:
+            raise ConfigError(
+                f"{self.path / LABEL_FILE} asks for windows of {found.window} tokens, "
+                f"but the model has {positions} positions; export the model again"
+            )
+        return found
+
+
+def find_model(
+    name_or_folder: str | os.PathLike[str],
+    *,
+    precision: Precision | None = None,
+    revision: str | None = None,
+) -> ModelFolder:
+    """The files of a model in a folder or under a hub name."""
+    if not isinstance(name_or_folder, (str, os.PathLike)) or not os.fspath(name_or_folder):
+        raise InputError(f"the model is {name_or_folder!r}; give a folder or a hub name")
+    path = _local(os.fspath(name_or_folder), precision, revision)
+    check_manifest(path)
+    return ModelFolder(path, read_config(path / "config.json"), Tokenizer.load(path))
 
 
 def find_reader(
@@ -78,7 +133,7 @@ def _local(name: str, precision: Precision | None, revision: str | None) -> Path
 def _read(path: Path, tokenizer: Tokenizer) -> ReaderFolder:
     calibrated = (path / FILE_NAME).is_file()
     calibration = Calibration.load(path) if calibrated else Calibration()
-    positions = _positions(path / "config.json")
+    positions = positions_of(read_config(path / "config.json"), path / "config.json")
     if positions is not None and positions < calibration.window:
         if calibrated:
             raise ConfigError(
@@ -87,29 +142,3 @@ def _read(path: Path, tokenizer: Tokenizer) -> ReaderFolder:
             )
         calibration = replace(calibration, window=positions, overlap=min(calibration.overlap, positions // 3))
     return ReaderFolder(path, calibration, calibrated, positions, tokenizer)
-
-
-def _positions(path: Path) -> int | None:
-    """How many tokens a model reads at once; None if config.json does not say."""
-    if not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file:
-            data = json.loads(file.read(LARGEST_CONFIG))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be read as JSON ({error}); get it again") from error
-    positions = data.get("max_position_embeddings") if isinstance(data, dict) else None
-    if positions is None:
-        return None
-    if not isinstance(positions, int) or isinstance(positions, bool) or positions < 1:
-        raise ConfigError(
-            f"{path}: max_position_embeddings is {positions!r}; it must be a whole number from 1 up"
-        )
-    if data.get("model_type") != "roberta":
-        return positions
-    padding = data.get("pad_token_id", 1)  # from which RoBERTa's positions count
-    if not isinstance(padding, int) or not 0 <= padding < positions - 1:
-        raise ConfigError(
-            f"{path}: pad_token_id is {padding!r}; it must be a whole number that leaves some of {positions} positions"
-        )
-    return positions - padding - 1

@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias, TypeGuard, overload
+from typing import Any, TypeAlias, overload
 
 from pocketbert.errors import CheckpointError, InputError
 from pocketbert.runtime.answer import Result
 from pocketbert.runtime.documents import Document, Plan
 from pocketbert.runtime.folder import find_reader
+from pocketbert.runtime.inputs import AHEAD, is_list, kind_of
 from pocketbert.runtime.inquiry import Inquiry
 from pocketbert.runtime.options import Options
 from pocketbert.runtime.reading import read
@@ -23,7 +24,6 @@ Context: TypeAlias = str | Document
 Pair: TypeAlias = tuple[str, Context]
 
 LONGEST_QUESTION = 10_000  # characters; no window has room for a question of that length
-AHEAD = 128
 
 
 class QuestionAnswerer:
@@ -95,8 +95,8 @@ class QuestionAnswerer:
         The options, with their defaults, are the fields of `pocketbert.runtime.options.Options`: `top_k=1`,
         `read="fast"` or `"all"`, `deadline=None` in seconds for the whole call, `progress=None`, `threshold=None` …
         """
-        questions = list(question) if _is_list(question) else None
-        contexts = list(context) if _is_list(context) else None
+        questions = list(question) if is_list(question) else None
+        contexts = list(context) if is_list(context) else None
         if questions is None and contexts is None:
             pair: Any = (question, context)
             return self.results([pair], Options.of(options))[0]
@@ -126,8 +126,8 @@ class QuestionAnswerer:
 
         `Answer.document` is the place of the text that an answer is from, and probabilities are over all of them.
         """
-        if not _is_list(contexts) or not contexts:
-            raise InputError(f"the contexts are {_kind(contexts)}; give a list of at least one text")
+        if not is_list(contexts) or not contexts:
+            raise InputError(f"the contexts are {kind_of(contexts)}; give a list of at least one text")
         choices = Options.of(options)
         documents = [self.document(context) for context in contexts]
         inquiry = self.inquiry(question, documents, choices)
@@ -143,7 +143,7 @@ class QuestionAnswerer:
                 )
             return text
         if not isinstance(text, str):
-            raise InputError(f"the context is {_kind(text)}; it must be a text (str)")
+            raise InputError(f"the context is {kind_of(text)}; it must be a text (str)")
         if not text.strip():
             raise InputError("the context is empty; it must hold the text that the question is about")
         return Document.of(text, self.tokenizer)
@@ -183,7 +183,7 @@ class QuestionAnswerer:
     def inquiry(self, question: str, documents: Sequence[Document], options: Options) -> Inquiry:
         """A question that is ready to be read, for callers that read in their own way."""
         if not isinstance(question, str):
-            raise InputError(f"the question is {_kind(question)}; it must be a text (str)")
+            raise InputError(f"the question is {kind_of(question)}; it must be a text (str)")
         if not question.strip():
             raise InputError("the question is empty; ask something")
         if len(question) > LONGEST_QUESTION:
@@ -209,10 +209,6 @@ class QuestionAnswerer:
         return f"<QuestionAnswerer of {self.session.path}>"
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
-
-
 def _pair(entry: object) -> Pair:
     if isinstance(entry, Mapping):
         missing = [name for name in ("question", "context") if name not in entry]
@@ -224,9 +220,5 @@ def _pair(entry: object) -> Pair:
     if isinstance(entry, Sequence) and not isinstance(entry, (str, bytes)) and len(entry) == 2:
         return entry[0], entry[1]
     raise InputError(
-        f"an entry of the stream is {_kind(entry)}; give pairs of question and context, or dictionaries"
+        f"an entry of the stream is {kind_of(entry)}; give pairs of question and context, or dictionaries"
     )
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"of the type {type(value).__name__}"

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pocketbert.errors import InputError
 from pocketbert.runtime.batches import TOKENS, batches
 from pocketbert.runtime.inquiry import Inquiry
+from pocketbert.runtime.lanes import side_by_side
 from pocketbert.runtime.options import Progress
 from pocketbert.runtime.session import Session
 from pocketbert.text.tokenizer import Tokenizer
 from pocketbert.text.windows import Window, pad_windows
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from pocketbert.runtime.session import Arrays
 
 Row: TypeAlias = tuple[Inquiry, int, Window]  # an inquiry, the number of one of its windows, and the window
@@ -55,21 +53,8 @@ def _outputs(
     lengths = [inquiry.plan.length(number) for inquiry, number in pool]
     tokens = min(TOKENS, -(-sum(lengths) // session.lanes))  # no lane stays empty
     parts = ([_row(*pool[place]) for place in places] for places in batches(lengths, tokens=tokens))
-    if session.lanes == 1 or len(pool) == 1:
-        for rows in parts:
-            yield rows, _run(rows, session, tokenizer)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # 14 ms, which a short text need not wait for
-
-    with ThreadPoolExecutor(session.lanes) as lanes:
-        running: deque[tuple[list[Row], Future[Arrays]]] = deque()
-        for rows in parts:
-            running.append((rows, lanes.submit(_run, rows, session, tokenizer)))
-            if len(running) == session.lanes:
-                first, output = running.popleft()
-                yield first, output.result()
-        for rows, output in running:
-            yield rows, output.result()
+    lanes = 1 if len(pool) == 1 else session.lanes
+    return side_by_side(parts, lambda rows: _run(rows, session, tokenizer), lanes)
 
 
 def _row(inquiry: Inquiry, number: int) -> Row:

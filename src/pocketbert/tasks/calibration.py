@@ -17,7 +17,7 @@ vanishes among hundreds of questions and keeps the numbers finite on a handful.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from pocketbert.tasks.squad.answers import places_by_question
 from pocketbert.tasks.squad.features import Feature
 from pocketbert.tasks.squad.metrics import question_scores
 from pocketbert.tasks.squad.questions import Question
+from pocketbert.tasks.temperature import least
 from pocketbert.text.calibration import Calibration, sigmoid, spans_by_text
 from pocketbert.text.spans import SpanLogits, log_mass, mask_logits
 
@@ -60,7 +61,7 @@ def fit(
             f"none of the {len(questions)} questions has an answer; a calibration needs answerable questions, and "
             "unanswerable ones if the reader is to learn when to be silent"
         )
-    temperature = _least(lambda value: _answer_loss(evidence, value), *_TEMPERATURES)
+    temperature = least(lambda value: _answer_loss(evidence, value), *_TEMPERATURES)
     if evidence.has_answer.all():
         return Calibration(window, overlap, max_answer_length, temperature, threshold=1.0)
     mean_mass = _mean_mass(evidence, temperature)
@@ -182,21 +183,6 @@ def _answer_loss(evidence: _Evidence, temperature: float) -> float:
     right = exacts[rows] > 0
     share = np.clip(share[rows], 1e-9, 1.0 - 1e-9)
     return float(-np.log(np.where(right, share, 1.0 - share)).sum() + np.log(temperature) ** 2 / 2)
-
-
-def _least(loss: Callable[[float], float], low: float, high: float) -> float:
-    """The value between two positive ones where a loss is least: a grid, then golden sections, on the log scale."""
-    grid = np.geomspace(low, high, 25)
-    place = int(np.argmin([loss(float(value)) for value in grid]))
-    left, right = np.log(grid[max(place - 1, 0)]), np.log(grid[min(place + 1, len(grid) - 1)])
-    ratio = (np.sqrt(5.0) - 1.0) / 2.0
-    while right - left > 1e-4:
-        lower, upper = right - ratio * (right - left), left + ratio * (right - left)
-        if loss(float(np.exp(lower))) <= loss(float(np.exp(upper))):
-            right = upper
-        else:
-            left = lower
-    return float(np.exp((left + right) / 2))
 
 
 def _logistic(values: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:

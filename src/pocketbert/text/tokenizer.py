@@ -14,7 +14,7 @@ from pocketbert.text.engine import Piece
 from pocketbert.text.layout import Layout, Mark
 from pocketbert.text.loading import EMBEDDED, Settings, naming, read_settings, write_settings
 from pocketbert.text.vocabulary import Kind, Role, Vocabulary
-from pocketbert.text.wordpiece import WordPiece, default_roles
+from pocketbert.text.wordpiece import PREFIX, WordPiece, default_roles
 
 
 class Tokenizer:
@@ -170,6 +170,19 @@ class Tokenizer:
         tokens = [self.token(each) for each in ids]
         special = self._settings.vocabulary.special if skip_special else ()
         return self._engine.join([token for token in tokens if token not in special])
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """The text of some tokens by their names; one that is no word of the vocabulary stands for itself.
+
+        >>> Tokenizer.load().join(["read", "##ing", "Zoë"])
+        'reading Zoë'
+        """
+        return self._engine.join(list(tokens))
+
+    @property
+    def prefix(self) -> str:
+        """What marks a token that goes on with a word, "##" in WordPiece; empty where blanks are part of words."""
+        return PREFIX if isinstance(self._settings, WordPiece) else ""
 
     @property
     def size(self) -> int:

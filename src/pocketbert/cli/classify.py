@@ -1,0 +1,111 @@
+"""`pocketbert classify`: labels for texts, by an exported model and without torch."""
+
+from __future__ import annotations
+
+import json
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pocketbert.runtime.session import FILES
+
+if TYPE_CHECKING:
+    from pocketbert.cli.texts import Given
+    from pocketbert.runtime.classify import Classification
+
+
+@click.command("classify")
+@click.argument("model", metavar="MODEL")
+@click.argument("texts", metavar="[TEXT]...", nargs=-1)
+@click.option("--file", type=click.Path(path_type=Path), help="A table, or a text file with a text a line.")
+@click.option("--text", "column", metavar="COLUMN", help="Of a table: the column with the text.")
+@click.option(
+    "--text_pair", "pair_column", metavar="COLUMN", help="Of a table: the column with the second text."
+)
+@click.option("--columns", help="Names of the columns (a,b,c) of a table that does not say them.")
+@click.option("--pair", metavar="TEXT", help="A second text, for a model of pairs.")
+@click.option("--out", type=click.Path(path_type=Path),
+              help="Write the rows and what was said of them to a .csv, .tsv or .jsonl file.")  # fmt: skip
+@click.option(
+    "--top", default=1, show_default=True, type=click.IntRange(min=1), help="How many labels to show."
+)
+@click.option(
+    "--window", type=int, metavar="N", help="Read so many tokens of a text [default: as in training]."
+)
+@click.option("--precision", type=click.Choice(list(FILES)), help="Which ONNX file to run.")
+@click.option(
+    "--threads", type=int, metavar="N", help="Processor threads [default: OMP_NUM_THREADS, or all]."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each text.")
+def command(
+    model: str,
+    texts: tuple[str, ...],
+    file: Path | None,
+    column: str | None,
+    pair_column: str | None,
+    columns: str | None,
+    pair: str | None,
+    out: Path | None,
+    top: int,
+    window: int | None,
+    precision: Any,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Label texts with an exported classifier.
+
+    MODEL is a folder that `pocketbert export` wrote, or a hub name. Without a TEXT, texts are read from the standard
+    input, one a line. A label's score is its probability; calibrated if the model was exported with --data.
+    """
+    from pocketbert.cli.texts import predicted, table_for, texts_given, told
+    from pocketbert.runtime.classify import Classifier
+
+    given = texts_given(
+        texts, file=file, column=column, pair=pair, pair_column=pair_column, header=columns, lines=True
+    )
+    classifier = Classifier.load(model, precision=precision, threads=threads)
+    entries, again = tee(given)
+    pairs = (entry.text if entry.pair is None else (entry.text, entry.pair) for entry in entries)
+    results = told(classifier.stream(pairs, window=window))
+    count = cut = 0
+    with table_for(out) as table:
+        for entry, result in zip(again, results, strict=True):
+            count += 1
+            cut += result.truncated > 0
+            if table is not None:
+                table.write(predicted(entry, _cells(result)))
+            elif as_json:
+                click.echo(json.dumps(entry.texts() | result.to_json(), ensure_ascii=False))
+            else:
+                click.echo(_line(entry, result, top))
+    if cut:
+        click.echo(f"{cut} of {count} texts are longer than {classifier.window(window)} tokens: "
+                   "their ends were not read (--window)", err=True)  # fmt: skip
+    if out is not None:
+        click.echo(json.dumps({"out": str(out), "texts": count}) if as_json else f"{out}: {count} texts")
+
+
+def _cells(result: Classification) -> dict[str, Any]:
+    """What was said, as columns of a table."""
+    if result.problem == "regression":
+        return {"prediction": round(result.score, 6)}
+    if result.problem == "multi":
+        return {
+            "prediction": ",".join(result.labels),
+            "probability": ",".join(f"{result.scores[name]:.6f}" for name in result.labels),
+        }
+    return {"prediction": result.label, "probability": round(result.score, 6)}
+
+
+def _line(entry: Given, result: Classification, top: int) -> str:
+    from pocketbert.cli.texts import shown
+    from pocketbert.cli.tokens import visible
+
+    if result.problem == "regression":
+        return f"{result.score:.2f}  {shown(entry.text)}"
+    # Of several labels all that are given, or as many as are asked for.
+    given = len(result.labels) if result.problem == "multi" and top == 1 else top
+    said = ", ".join(f"{score:.2f} {visible(name)}" for name, score in result.top(given))
+    return f"{said or 'none'}  {shown(entry.text)}"

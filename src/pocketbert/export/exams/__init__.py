@@ -1,0 +1,1 @@
+"""What exported models are asked before they may leave, a module for each task."""

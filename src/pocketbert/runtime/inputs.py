@@ -1,0 +1,41 @@
+"""What callers may give: texts and lists of them, checked once for all who take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
+from pocketbert.errors import InputError
+
+AHEAD = 128
+"""Texts of a stream that are read together, so that batches of like length can be made of them."""
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether several things were given, and not one text."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
+def listed(value: object) -> Sequence[Any]:
+    """Several things as they are, one in a list."""
+    return value if is_list(value) else [value]
+
+
+def text_of(value: object, name: str = "the text") -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} is {kind_of(value)}; it must be a text (str)")
+    if not value.strip():
+        raise InputError(f"{name} is empty; give one with at least a word")
+    return value
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Refuse what is no whole number, or too small a one."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} up")
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in a message."""
+    return "None" if value is None else f"of the type {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""The pipelines of transformers in the light runtime: their arguments, their dictionaries, a module for each task."""
