@@ -63,7 +63,7 @@ def test_what_a_space_says() -> None:
         ("weight_decay=0:0.1:log", "must begin above 0"),
         ("freeze_layers=0:2:0", "the step is 0"),
         ("learning_rate=1:2:3:4", "give low:high or low:high:step"),
-        ("optim=adamw:lamb", r"give values of adamw \| lamb"),
+        ("optim=adamw:lamb", r"give values of adamw \| relative \| lamb"),
         ("lora_targets=all,query", "lora_targets is a list .*cannot be searched"),
     ],
 )
