@@ -216,9 +216,7 @@ def arguments() -> argparse.Namespace:
             verb.add_argument("--name", default="reader", help="what the reader is called in the table")
         else:
             verb.add_argument("--rounds", type=int, default=5)
-            verb.add_argument(
-                "--exact", help="the reader's folder with the int8 file, to be measured as well"
-            )
+            verb.add_argument("--also", action="append", default=[], metavar="NAME,MODEL,PRECISION")
     return parser.parse_args()
 
 
