@@ -50,8 +50,9 @@ def circumstances() -> dict[str, object]:
 
 
 def shown(argument: str) -> str:
-    """An argument of the command; of a path from the root, which means nothing elsewhere, only the end."""
-    return Path(argument).name if Path(argument).is_absolute() else argument
+    """An argument of the command; of paths from the root, which mean nothing elsewhere, only the ends."""
+    parts = argument.split(",")
+    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
 
 
 def git(*arguments: str) -> str:

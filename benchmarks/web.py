@@ -33,7 +33,8 @@ PACKAGES = BROWSER / "node_modules"
 ROOM = (112, 128)
 """Tokens of a question and its passage: nearly a window, so that every contender reads as much."""
 
-Case = tuple[str, str]
+Case = tuple[str, str, str]
+"""The id of a question, the question, and its passage."""
 
 
 def main() -> None:
@@ -52,15 +53,16 @@ def same(options: argparse.Namespace, work: Path) -> dict[str, Any]:
     (visit,) = visits([arm], rounds=0, cases=cases)[arm["name"]]
     reader = QuestionAnswerer.load(str(work / arm["name"] / "dist" / "model"), threads=1)
     others = []
-    for (question, passage), found in zip(cases, visit["answers"], strict=True):
+    for (number, question, passage), found in zip(cases, visit["answers"], strict=True):
         here = reader(question, passage, deadline=0)
         places = (utf16(passage, here.start), utf16(passage, here.end))
         if (here.text, *places) != (found["text"], found["start"], found["end"]):
+            print(f"{question}\n  Python:  {here.text}\n  browser: {found['text']}", file=sys.stderr)
             others.append(
                 {
-                    "question": question,
-                    "python": [here.text, round(here.score, 3), round(here.no_answer, 3)],
-                    "browser": [found["text"], round(found["score"], 3), round(found["noAnswer"], 3)],
+                    "id": number,
+                    "python": {"score": round(here.score, 3), "none": round(here.no_answer, 3)},
+                    "browser": {"score": round(found["score"], 3), "none": round(found["noAnswer"], 3)},
                 }
             )
     key = f"same answers, {options.name}, {options.precision}"
@@ -100,7 +102,8 @@ def summary(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def visits(arms: Sequence[Mapping[str, Any]], *, rounds: int, cases: Sequence[Case]) -> dict[str, Any]:
     """What the browser says; `measure.mjs` has the details."""
     install()
-    job = {"chromium": tool("chromium"), "rounds": rounds, "questions": cases, "arms": arms}
+    asked = [case[1:] for case in cases]
+    job = {"chromium": tool("chromium"), "rounds": rounds, "questions": asked, "arms": arms}
     done = subprocess.run(
         [tool("node"), BROWSER / "measure.mjs"],
         input=json.dumps(job),
@@ -174,7 +177,7 @@ def drawn(data: Path, limit: int, seed: int, room: tuple[int, int] | None = None
     """Some questions of a SQuAD file with their passages; with `room`, of so many tokens together."""
     articles = json.loads(data.read_text(encoding="utf-8"))["data"]
     cases = [
-        (question["question"], paragraph["context"])
+        (question["id"], question["question"], paragraph["context"])
         for article in articles
         for paragraph in article["paragraphs"]
         for question in paragraph["qas"]
@@ -183,7 +186,7 @@ def drawn(data: Path, limit: int, seed: int, room: tuple[int, int] | None = None
     if room is None:
         return cases[:limit]
     tokenizer = Tokenizer.load()
-    chosen = (case for case in cases if room[0] <= len(tokenizer.encode(*case).ids) <= room[1])
+    chosen = (case for case in cases if room[0] <= len(tokenizer.encode(*case[1:]).ids) <= room[1])
     return [case for case, _ in zip(chosen, range(limit), strict=False)]
 
 
