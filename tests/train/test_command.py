@@ -146,7 +146,7 @@ def test_the_help_is_made_of_the_settings(recipe: Path, capsys: pytest.CaptureFi
     assert "Settings that come with the recipe: quick." in text
     assert "--max_steps <a whole number or none>" in text
     assert "[default: 5e-05]" in text
-    assert "--optim <adamw | lamb> Optimiser [default: adamw]" in text
+    assert "--optim <adamw | relative | lamb> Optimiser; relative: AdamW for folded models" in text
     assert (
         text.index("Settings of this recipe")
         < text.index("--data <a path>")
