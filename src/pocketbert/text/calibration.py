@@ -28,17 +28,17 @@ spans that read the same. "No answer" is said iff P(no answer) > threshold.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pocketbert.errors import ConfigError
+from pocketbert.text.settings_file import read_settings, write_settings
 from pocketbert.text.spans import Floats, Readable, SpanLogits, document_spans, log_mass, mask_logits
 
 FILE_NAME = "qa_config.json"
@@ -136,32 +136,13 @@ class Calibration:
         return float(sigmoid(np.array(log_odds)))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write `qa_config.json` into a model folder; a reader of the old file never sees half of the new one."""
-        path = Path(folder) / FILE_NAME
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.draft")
-        draft.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-        draft.replace(path)
-        return path
+        """Write `qa_config.json` into a model folder."""
+        return write_settings(Path(folder) / FILE_NAME, self)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Calibration:
         """Read `qa_config.json` of a model folder."""
-        path = Path(folder) / FILE_NAME
-        names = [field.name for field in fields(cls)]
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ConfigError(f"{path}: there is no such file; fit one on held-out questions") from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise ConfigError(f"{path}: cannot be read as JSON ({error}); fit it again") from error
-        if not isinstance(values, dict) or set(values) != set(names):
-            given = ", ".join(map(str, values)) if isinstance(values, dict) else type(values).__name__
-            raise ConfigError(f"{path}: it has {given}; it must have exactly {', '.join(names)}")
-        try:
-            return cls(**values)
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from error
+        return read_settings(Path(folder) / FILE_NAME, cls, mend="fit one on held-out questions")
 
 
 def spans_by_text(

@@ -7,10 +7,9 @@ The temperature is fitted on texts that the model has not seen, and never change
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from pocketbert.errors import ConfigError
 from pocketbert.text.calibration import sigmoid
+from pocketbert.text.settings_file import read_settings, write_settings
 from pocketbert.text.spans import Floats
 
 FILE_NAME = "label_config.json"
@@ -53,30 +53,13 @@ class LabelConfig:
         return 1.0 if self.temperature is None else self.temperature
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write `label_config.json` into a model folder; a reader of the old file never sees half of the new one."""
-        path = Path(folder) / FILE_NAME
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.draft")
-        draft.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-        draft.replace(path)
-        return path
+        """Write `label_config.json` into a model folder."""
+        return write_settings(Path(folder) / FILE_NAME, self)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> LabelConfig:
         """Read `label_config.json` of a model folder."""
-        path = Path(folder) / FILE_NAME
-        names = [field.name for field in fields(cls)]
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ConfigError(f"{path}: cannot be read as JSON ({error}); export the model again") from error
-        if not isinstance(values, dict) or set(values) != set(names):
-            given = ", ".join(map(str, values)) if isinstance(values, dict) else type(values).__name__
-            raise ConfigError(f"{path}: it has {given}; it must have exactly {', '.join(names)}")
-        try:
-            return cls(**values)
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from error
+        return read_settings(Path(folder) / FILE_NAME, cls, mend="export the model again")
 
 
 def shares(logits: NDArray[np.floating], temperature: float = 1.0) -> Floats:
