@@ -13,7 +13,7 @@ from pocketbert.heads.next_sentence import (
     PreTrainingOutput,
 )
 from pocketbert.heads.permutation_lm import PermutationLMHead, PermutationLMOutput
-from pocketbert.heads.pooling import Pooling, PoolingHead, SentenceOutput, pool
+from pocketbert.heads.pooling import PoolingHead, SentenceOutput, pool
 from pocketbert.heads.sentence_order import (
     OrderPreTrainingHead,
     OrderPreTrainingOutput,
@@ -22,6 +22,7 @@ from pocketbert.heads.sentence_order import (
 )
 from pocketbert.heads.span import SpanHead, SpanOutput
 from pocketbert.heads.tags import TagHead, TagOutput
+from pocketbert.text.sentence_config import Pooling
 
 __all__ = [
     "ChoiceHead",

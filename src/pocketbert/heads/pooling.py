@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from pocketbert.model import EncoderOutput
-
-Pooling = Literal["mean", "cls", "max", "mean-sqrt"]
+from pocketbert.text.sentence_config import Pooling
 
 
 def pool(last: Tensor, mask: Tensor, how: Pooling = "mean") -> Tensor:
