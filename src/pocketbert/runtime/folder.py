@@ -15,9 +15,14 @@ from pocketbert.text.calibration import FILE_NAME, Calibration
 from pocketbert.text.label_config import FILE_NAME as LABEL_FILE
 from pocketbert.text.label_config import LabelConfig
 from pocketbert.text.loading import PATTERNS
+from pocketbert.text.sentence_config import SentenceConfig, read_sentence_config
 from pocketbert.text.tokenizer import Tokenizer
 
 EMBEDDED = Path(__file__).parent.parent / "assets" / "reader"
+EMBEDDED_EMBEDDER = EMBEDDED.with_name("embedder")
+
+DENSE_PATTERNS = ("*_Dense/model.safetensors",)
+"""The one kind of weights that the runtime reads beside ONNX files: a small layer after pooling."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,23 @@ class ModelFolder:
         return found
 
 
+    def sentence_config(self) -> SentenceConfig:
+        """How the folder makes one vector of a sentence."""
+        found = read_sentence_config(self.path)
+        if found is None:
+            raise CheckpointError(
+                f"{self.path} does not say how to make one vector of a sentence (it has no modules.json of "
+                "sentence-transformers' kind); give a model that was trained for sentence vectors"
+            )
+        positions = self.positions
+        if positions is not None and positions < (found.max_seq_length or 0):
+            raise ConfigError(
+                f"{self.path} reads {found.max_seq_length} tokens of a sentence, but the model has {positions} "
+                "positions; export the model again"
+            )
+        return found
+
+
 def find_model(
     name_or_folder: str | os.PathLike[str],
     *,
@@ -84,6 +106,26 @@ def find_model(
     path = _local(os.fspath(name_or_folder), precision, revision)
     check_manifest(path)
     return ModelFolder(path, read_config(path / "config.json"), Tokenizer.load(path))
+
+
+def find_embedder(
+    name_or_folder: str | os.PathLike[str] | None,
+    *,
+    precision: Precision | None = None,
+    revision: str | None = None,
+) -> ModelFolder:
+    """The files of an embedder: of a folder, of a hub name, or, for None, of the model that comes with the package."""
+    if name_or_folder is not None:
+        return find_model(name_or_folder, precision=precision, revision=revision)
+    if not EMBEDDED_EMBEDDER.is_dir():
+        raise CheckpointError(
+            "this installation has no embedded embedder; give the folder or the hub name of a model that makes "
+            "sentence vectors, such as one that pocketbert export wrote"
+        )
+    check_manifest(EMBEDDED_EMBEDDER, required=True)
+    has_words = any((EMBEDDED_EMBEDDER / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
+    tokenizer = Tokenizer.load(EMBEDDED_EMBEDDER if has_words else None)
+    return ModelFolder(EMBEDDED_EMBEDDER, read_config(EMBEDDED_EMBEDDER / "config.json"), tokenizer)
 
 
 def find_reader(
@@ -121,7 +163,7 @@ def _local(name: str, precision: Precision | None, revision: str | None) -> Path
     # Only the files that may be opened, with their external data: many models come in ten precisions.
     wanted = [f"{file}*" for kind, file in FILES.items() if precision in (None, kind)]
     try:
-        return resolve(name, revision=revision, patterns=("*.json", *PATTERNS, *wanted)).folder
+        return resolve(name, revision=revision, patterns=("*.json", *PATTERNS, *DENSE_PATTERNS, *wanted)).folder
     except HubError as error:
         if Path(name).is_file():
             raise HubError(

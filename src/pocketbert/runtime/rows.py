@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def per_text(
     rows: Sequence[Row], session: Session, tokenizer: Tokenizer, output: str
 ) -> Iterator[tuple[int, Given]]:
     """The number of a row and what the model says of it as a whole (labels,), in any order."""
-    for places, found, _ in _run(rows, session, tokenizer, output, 2):
+    for places, found, _ in per_batch(rows, session, tokenizer, output, rank=2):
         yield from zip(places, found, strict=True)
 
 
@@ -50,16 +50,23 @@ def per_token(
     rows: Sequence[Row], session: Session, tokenizer: Tokenizer, output: str
 ) -> Iterator[tuple[int, Given]]:
     """The number of a row and what the model says of each of its tokens (S, …), padding left out, in any order."""
-    for places, found, width in _run(rows, session, tokenizer, output, 3):
+    for places, found, width in per_batch(rows, session, tokenizer, output, rank=3):
         for place, values in zip(places, found, strict=True):
             yield place, values[tokenizer.layout.place(len(rows[place]), width)]
 
 
-def _run(
-    rows: Sequence[Row], session: Session, tokenizer: Tokenizer, output: str, rank: int
+def per_batch(
+    rows: Sequence[Row],
+    session: Session,
+    tokenizer: Tokenizer,
+    output: str,
+    *,
+    rank: Literal[2, 3],
+    tokens: int = TOKENS,
 ) -> Iterator[tuple[list[int], Given, int]]:
+    """The numbers of some rows, what the model says of them, (B, …) or (B, S, …), and S, the longest, in any order."""
     lengths = [len(row) for row in rows]
-    tokens = max(1, min(TOKENS, -(-sum(lengths) // session.lanes)))  # no lane stays empty
+    tokens = max(1, min(tokens, -(-sum(lengths) // session.lanes)))  # no lane stays empty
 
     def run(places: list[int]) -> Arrays:
         chosen = [rows[place] for place in places]

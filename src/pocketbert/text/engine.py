@@ -8,7 +8,7 @@ checked parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -66,12 +66,28 @@ class Engine:
             with panics_caught():
                 found = self._library.encode(text[start:end], add_special_tokens=False)
             words = cast(list[int], found.word_ids)  # None is for special tokens, and there are none
-            for token, (left, right), word in zip(found.ids, found.offsets, words, strict=True):
-                known = token if token < self._size else self._added_ids[token - self._size]
+            for known, (left, right), word in zip(
+                self._known(found.ids), found.offsets, words, strict=True
+            ):
                 place = start + left, start + right
                 yield known, self._trim(known, *place) if self._trim else place, first_word + word
             first_word += words[-1] + 1 if words else 0
             start = end
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text. Short ones go to the library together, which then keeps no offsets: 4 times as fast."""
+        together = [place for place, text in enumerate(texts) if len(text) <= CHUNK]
+        with panics_caught():
+            encodings = self._library.encode_batch_fast(
+                [SURROGATE.sub("\ufffd", texts[place]) for place in together], add_special_tokens=False
+            )
+        found: list[list[int]] = [[] for _ in texts]
+        for place, encoding in zip(together, encodings, strict=True):
+            found[place] = self._known(encoding.ids) if self._added_ids else encoding.ids
+        for place, text in enumerate(texts):
+            if len(text) > CHUNK:
+                found[place] = [token for token, _, _ in self.pieces(text)]
+        return found
 
     def join(self, tokens: list[str]) -> str:
         """The text of some tokens."""
@@ -86,6 +102,10 @@ class Engine:
         library.normalizer = self._library.normalizer
         library.pre_tokenizer = self._library.pre_tokenizer
         return library
+
+    def _known(self, ids: list[int]) -> list[int]:
+        """The library's ids as the vocabulary has them."""
+        return [token if token < self._size else self._added_ids[token - self._size] for token in ids]
 
     def _end(self, text: str, start: int, chunk: int) -> int:
         limit = start + chunk

@@ -161,6 +161,14 @@ class Tokenizer:
         """
         return ((token, offset) for token, offset, _ in self._engine.pieces(_checked(text)))
 
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, without special tokens and offsets, several times as fast as one by one.
+
+        >>> Tokenizer.load().ids(["a book", ""])
+        [[1037, 2338], []]
+        """
+        return self._engine.ids([_checked(text) for text in texts])
+
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
         """The text of some ids, as far as it is known: case, accents and blanks may be lost.
 
