@@ -32,11 +32,21 @@ if TYPE_CHECKING:
     )
     from pocketbert.runtime.answer import Answer
     from pocketbert.runtime.classify import Classifier
+    from pocketbert.runtime.embed import Embedder
     from pocketbert.runtime.features import Features
     from pocketbert.runtime.fill import Filler
     from pocketbert.runtime.pipeline import pipeline
     from pocketbert.runtime.questions import QuestionAnswerer
+    from pocketbert.runtime.rerank import Reranker
     from pocketbert.runtime.tags import Tagger
+    from pocketbert.runtime.vectors.communities import community_detection
+    from pocketbert.runtime.vectors.rounding import quantize_embeddings
+    from pocketbert.runtime.vectors.search import (
+        paraphrase_mining,
+        paraphrase_mining_embeddings,
+        semantic_search,
+    )
+    from pocketbert.runtime.vectors.similarity import similarity, similarity_pairwise
     from pocketbert.text.tokenizer import Tokenizer
     from pocketbert.text.windows import windows
 
@@ -50,6 +60,7 @@ __all__ = [
     "Classifier",
     "ConfigError",
     "DistilBertConfig",
+    "Embedder",
     "ExportError",
     "Features",
     "Filler",
@@ -59,6 +70,7 @@ __all__ = [
     "MobileBertConfig",
     "PocketbertError",
     "QuestionAnswerer",
+    "Reranker",
     "RobertaConfig",
     "Tagger",
     "Tokenizer",
@@ -67,9 +79,16 @@ __all__ = [
     "XLNetConfig",
     "__version__",
     "build",
+    "community_detection",
     "load",
+    "paraphrase_mining",
+    "paraphrase_mining_embeddings",
     "pipeline",
     "preset",
+    "quantize_embeddings",
+    "semantic_search",
+    "similarity",
+    "similarity_pairwise",
     "windows",
 ]
 
@@ -81,6 +100,7 @@ _HOMES = {
     "Classifier": "pocketbert.runtime.classify",
     "ConfigError": "pocketbert.errors",
     "DistilBertConfig": "pocketbert.model",
+    "Embedder": "pocketbert.runtime.embed",
     "ExportError": "pocketbert.errors",
     "Features": "pocketbert.runtime.features",
     "Filler": "pocketbert.runtime.fill",
@@ -90,6 +110,7 @@ _HOMES = {
     "MobileBertConfig": "pocketbert.model",
     "PocketbertError": "pocketbert.errors",
     "QuestionAnswerer": "pocketbert.runtime.questions",
+    "Reranker": "pocketbert.runtime.rerank",
     "RobertaConfig": "pocketbert.model",
     "Tagger": "pocketbert.runtime.tags",
     "Tokenizer": "pocketbert.text.tokenizer",
@@ -97,9 +118,16 @@ _HOMES = {
     "TrainingError": "pocketbert.errors",
     "XLNetConfig": "pocketbert.model",
     "build": "pocketbert.heads",
+    "community_detection": "pocketbert.runtime.vectors.communities",
     "load": "pocketbert.heads",
+    "paraphrase_mining": "pocketbert.runtime.vectors.search",
+    "paraphrase_mining_embeddings": "pocketbert.runtime.vectors.search",
     "pipeline": "pocketbert.runtime.pipeline",
     "preset": "pocketbert.model",
+    "quantize_embeddings": "pocketbert.runtime.vectors.rounding",
+    "semantic_search": "pocketbert.runtime.vectors.search",
+    "similarity": "pocketbert.runtime.vectors.similarity",
+    "similarity_pairwise": "pocketbert.runtime.vectors.similarity",
     "windows": "pocketbert.text.windows",
 }
 

@@ -61,8 +61,8 @@ class Embedder:
         vectors = embedder.encode(["A man is eating.", "Somebody eats."])
         print(embedder.similarity(vectors, vectors))
 
-    The names, defaults and results are those of sentence-transformers, but for long texts: these are read in windows, to
-    their end, and all their tokens are pooled.
+    The names, defaults and results are those of sentence-transformers, but for long texts: these are read in windows,
+    to their end, and all their tokens are pooled.
     """
 
     def __init__(
@@ -145,7 +145,9 @@ class Embedder:
         """
         check_precision(precision)
         if convert_to_tensor:
-            raise InputError("convert_to_tensor is True, but no torch is used here; give the array to torch.from_numpy")
+            raise InputError(
+                "convert_to_tensor is True, but no torch is used here; give the array to torch.from_numpy"
+            )
         one = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else sentences
         total = len(texts) if isinstance(texts, Sequence) else None
@@ -323,4 +325,5 @@ class Embedder:
 def _tell(count: int, total: int | None) -> None:
     of = "" if total is None else f" of {total}"
     end = "\n" if count == total else ""
-    print(f"\r{count}{of} texts", end=end, file=sys.stderr, flush=True)
+    sys.stderr.write(f"\r{count}{of} texts{end}")
+    sys.stderr.flush()

@@ -76,7 +76,6 @@ class ModelFolder:
             )
         return found
 
-
     def sentence_config(self) -> SentenceConfig:
         """How the folder makes one vector of a sentence."""
         found = read_sentence_config(self.path)
@@ -163,7 +162,9 @@ def _local(name: str, precision: Precision | None, revision: str | None) -> Path
     # Only the files that may be opened, with their external data: many models come in ten precisions.
     wanted = [f"{file}*" for kind, file in FILES.items() if precision in (None, kind)]
     try:
-        return resolve(name, revision=revision, patterns=("*.json", *PATTERNS, *DENSE_PATTERNS, *wanted)).folder
+        return resolve(
+            name, revision=revision, patterns=("*.json", *PATTERNS, *DENSE_PATTERNS, *wanted)
+        ).folder
     except HubError as error:
         if Path(name).is_file():
             raise HubError(

@@ -66,9 +66,7 @@ class Engine:
             with panics_caught():
                 found = self._library.encode(text[start:end], add_special_tokens=False)
             words = cast(list[int], found.word_ids)  # None is for special tokens, and there are none
-            for known, (left, right), word in zip(
-                self._known(found.ids), found.offsets, words, strict=True
-            ):
+            for known, (left, right), word in zip(self._known(found.ids), found.offsets, words, strict=True):
                 place = start + left, start + right
                 yield known, self._trim(known, *place) if self._trim else place, first_word + word
             first_word += words[-1] + 1 if words else 0

@@ -58,9 +58,7 @@ def headline(group: Sequence[int], vectors: Floats) -> int:
     return group[int((members @ members.mean(axis=0)).argmax())]
 
 
-def _near(
-    some: Floats, vectors: Floats, threshold: float, batch_size: int
-) -> Iterator[NDArray[np.bool_]]:
+def _near(some: Floats, vectors: Floats, threshold: float, batch_size: int) -> Iterator[NDArray[np.bool_]]:
     """Which vectors are near to each of some, block by block."""
     block = max(1, min(batch_size, ELEMENTS // len(vectors)))
     for start in range(0, len(some), block):

@@ -120,7 +120,7 @@ class DenseLayer:
             raise CheckpointError(
                 f"{path} cannot be read as safetensors ({error}); export the model again"
             ) from error
-        shapes = {"linear.weight": (settings.out_features, settings.in_features)}
+        shapes: dict[str, tuple[int, ...]] = {"linear.weight": (settings.out_features, settings.in_features)}
         if settings.bias:
             shapes["linear.bias"] = (settings.out_features,)
         given = {name: array.shape for name, array in held.items()}

@@ -38,8 +38,8 @@ def quantize_embeddings(
     if precision == "float32":
         return given.astype(np.float32)
     if precision in ("binary", "ubinary"):
-        packed = np.packbits(given > 0, axis=-1)
-        return packed if precision == "ubinary" else (packed - 128).astype(np.int8)
+        packed: NDArray[np.uint8] = np.packbits(given > 0, axis=-1)
+        return packed if precision == "ubinary" else np.asarray(packed - 128, dtype=np.int8)
     if given.ndim == 2 and not len(given):
         return np.zeros(given.shape, dtype=precision)
     low, high = np.asarray(
@@ -48,7 +48,7 @@ def quantize_embeddings(
     steps = (high - low) / 255
     steps = np.where(steps == 0, 1, steps)
     whole = np.clip(np.floor((given - low) / steps), 0, 255)
-    return whole.astype(np.uint8) if precision == "uint8" else (whole - 128).astype(np.int8)
+    return np.asarray(whole if precision == "uint8" else whole - 128, dtype=precision)
 
 
 def check_precision(precision: object) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pocketbert.runtime.embed import Embedder
 
 Integers = NDArray[np.int64]
+LOWEST = float(np.finfo(np.float32).min)
 WIDEST = 1 << 16
 """Vectors of a corpus in a block: more would leave too few queries beside them."""
 
@@ -117,43 +118,55 @@ def paraphrase_mining_embeddings(
         found = best_pairs(unit(vectors) if score_function == "cosine" else vectors, max_pairs)
     else:
         found = _mined(vectors, query_chunk_size, corpus_chunk_size, max_pairs, top_k, score_function)
-    columns = (column.tolist() for column in (found.scores, found.firsts, found.seconds))
+    columns = (column.tolist() for column in found.best())
     return [[score, first, second] for score, first, second in zip(*columns, strict=True)]
 
 
-class Pairs:
-    """Pairs of vectors, the best first, at most so many; each once, by the score that came first."""
+class BestPairs:
+    """The best pairs of vectors so far, at most so many; each once, by the score that came first."""
 
     def __init__(self, most: int, among: int) -> None:
         self._most, self._among = most, among
-        self.scores = np.empty(0, dtype=np.float32)
-        self.firsts = np.empty(0, dtype=np.int64)
-        self.seconds = np.empty(0, dtype=np.int64)
+        self._parts: list[tuple[Floats, Integers, Integers]] = []
+        self._waiting = 0  # pairs that came since the best were chosen
+        self._floor = -np.inf
+
+    def add(self, scores: Floats, firsts: Integers, seconds: Integers) -> None:
+        """Take pairs in, in which the smaller number is the first."""
+        self._parts.append((scores, firsts, seconds))
+        self._waiting += len(scores)
 
     @property
     def floor(self) -> float:
         """A score that a pair must reach to be among the best."""
-        return float(self.scores[-1]) if len(self.scores) == self._most else -np.inf
+        if self._waiting >= self._most:  # seldom, for choosing takes longer than collecting
+            self.best()
+        return self._floor
 
-    def add(self, scores: Floats, firsts: Integers, seconds: Integers) -> None:
-        """Take pairs in, in which the smaller number is the first."""
-        scores, firsts, seconds = (
-            np.concatenate(pair)
-            for pair in ((self.scores, scores), (self.firsts, firsts), (self.seconds, seconds))
-        )
+    def best(self) -> tuple[Floats, Integers, Integers]:
+        """Scores and numbers of the best pairs, the best first."""
+        nothing = np.empty(0, dtype=np.int64)
+        self._parts.append((nothing.astype(np.float32), nothing, nothing))
+        scores = np.concatenate([part[0] for part in self._parts])
+        firsts = np.concatenate([part[1] for part in self._parts])
+        seconds = np.concatenate([part[2] for part in self._parts])
         _, once = np.unique(firsts * self._among + seconds, return_index=True)
         order = np.lexsort((seconds[once], firsts[once], -scores[once]))
         chosen = once[order[: self._most]]
-        self.scores, self.firsts, self.seconds = scores[chosen], firsts[chosen], seconds[chosen]
+        best = scores[chosen], firsts[chosen], seconds[chosen]
+        self._parts, self._waiting = [best], 0
+        if len(chosen) == self._most:
+            self._floor = float(best[0][-1])
+        return best
 
 
-def best_pairs(vectors: Floats, most: int) -> Pairs:
+def best_pairs(vectors: Floats, most: int) -> BestPairs:
     """The pairs with the largest dot products. Half of all products are computed: those of later vectors with earlier.
 
     Of a block only what beats the worst pair so far is looked at, which after the first block is next to nothing.
     """
     among = len(vectors)
-    kept = Pairs(most, among)
+    kept = BestPairs(most, among)
     block = max(1, min(1024, ELEMENTS // among))
     for start in range(0, among, block):
         rows = vectors[start : start + block]
@@ -162,9 +175,9 @@ def best_pairs(vectors: Floats, most: int) -> Pairs:
         floor = kept.floor
         if floor == -np.inf and most < scores.size:
             floor = float(np.partition(scores, -most, axis=None)[-most])
-        left, right = np.nonzero(scores >= floor)
-        real = scores[left, right] > -np.inf
-        left, right = left[real], right[real]
+        hopeful = np.flatnonzero(scores.max(axis=1) >= floor)
+        left, right = np.nonzero(scores[hopeful] >= max(floor, LOWEST))
+        left = hopeful[left]
         kept.add(scores[left, right], left + start, right + start)
     return kept
 
@@ -219,12 +232,10 @@ def _nearest_by_block(
             yield best
 
 
-def _mined(vectors: Floats, rows: int, columns: int, most: int, count: int, score: Score) -> Pairs:
-    kept = Pairs(most, len(vectors))
+def _mined(vectors: Floats, rows: int, columns: int, most: int, count: int, score: Score) -> BestPairs:
+    kept = BestPairs(most, len(vectors))
     start = 0
-    for scores, places in _nearest_by_block(
-        vectors, vectors, count + 1, score, rows=rows, columns=columns
-    ):
+    for scores, places in _nearest_by_block(vectors, vectors, count + 1, score, rows=rows, columns=columns):
         itself = np.arange(start, start + len(scores))[:, None]
         start += len(scores)
         other = places != itself
@@ -241,4 +252,3 @@ def _check_same_width(queries: Floats, corpus: Floats) -> None:
             f"queries have {queries.shape[1]} numbers and the corpus {corpus.shape[1]}; encode both with the same "
             "model and truncate_dim"
         )
-

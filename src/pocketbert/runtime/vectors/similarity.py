@@ -89,7 +89,9 @@ def _floats(vectors: ArrayLike) -> Floats:
     if found.ndim not in (1, 2):
         raise InputError(f"the vectors have the shape {found.shape}; give one vector, or rows of them (N, D)")
     if not np.isfinite(found.sum()):
-        raise InputError("the vectors hold numbers that are infinite or none at all (nan); nothing is near to those")
+        raise InputError(
+            "the vectors hold numbers that are infinite or none at all (nan); nothing is near to those"
+        )
     return found
 
 
