@@ -76,9 +76,7 @@ def load_sentences(name_or_folder: str | Path, *, config: SentenceConfig | None 
 
 def save_sentences(model: Model, folder: str | Path) -> None:
     """Write a folder that sentence-transformers loads: the encoder, the Dense layer, and what is done with them."""
-    head = model.head
-    if not isinstance(head, SentenceHead):
-        raise ConfigError(f"the model has a {type(head).__name__}; a sentence model has a SentenceHead")
+    head = sentence_head(model)
     folder = Path(folder)
     save(model, folder)
     if head.dense is not None and head.config.dense is not None:
@@ -87,6 +85,13 @@ def save_sentences(model: Model, folder: str | Path) -> None:
         tensors = {f"linear.{name}": value.detach() for name, value in head.dense.named_parameters()}
         checkpoint.write_tensors(place, tensors)
     write_sentence_config(folder, head.config)
+
+
+def sentence_head(model: Model) -> SentenceHead:
+    """The sentence head of a model that has one."""
+    if not isinstance(model.head, SentenceHead):
+        raise ConfigError(f"the model has a {type(model.head).__name__}; a sentence model has a SentenceHead")
+    return model.head
 
 
 def _shape(config: SentenceConfig) -> tuple[int, int, bool] | None:

@@ -10,7 +10,7 @@ batch. It costs one more forward pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -19,18 +19,19 @@ from torch.utils.checkpoint import checkpoint
 
 from pocketbert.data.sentences import losses
 from pocketbert.data.sentences.formats import LossName
-from pocketbert.errors import InputError
 from pocketbert.heads import Model
+from pocketbert.heads.sentences import sentence_head
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-Loss = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
+Batch = Mapping[str, Any]
+Compare = Literal["distance", "angle"]
 
 
 class SentenceLesson(nn.Module):
     """A sentence model that can be told how far its vectors are from what a batch says. C texts in each of B rows.
 
-    A batch has the texts as `input_ids`, `attention_mask` and `token_type_ids` (C·B, S), first all first texts, then all
-    second ones; `columns`, which is C; and what its loss needs: `labels` (B), `numbers` (C, B) or `taught` (B, D).
+    A batch has the texts as `input_ids`, `attention_mask` and `token_type_ids` (C·B, S), first all first texts, then
+    all second ones; `columns`, which is C; and what its loss needs: `labels` (B), `numbers` (C, B) or `taught` (B, D).
     """
 
     def __init__(
@@ -43,18 +44,20 @@ class SentenceLesson(nn.Module):
     ) -> None:
         super().__init__()
         self.model = model
+        self.normalize = sentence_head(model).config.normalize
         self.loss = loss
         self.chunk = chunk
         self.matryoshka = tuple(matryoshka)
 
-    def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss, and each of its parts where there are several."""
-        vectors = self.vectors(batch).unflatten(0, (int(batch["columns"]), -1))  # (C, B, D)
+        flat = self.vectors(batch)  # (C·B, D)
+        vectors = flat.view(batch["columns"], -1, flat.shape[-1])  # (C, B, D)
         if not self.matryoshka:
             return self.loss(vectors, batch), {}
         return self._matryoshka(vectors, batch)
 
-    def vectors(self, batch: Mapping[str, Tensor]) -> Tensor:
+    def vectors(self, batch: Batch) -> Tensor:
         """The vectors (C·B, D) of all texts."""
         inputs = tuple(batch[name] for name in INPUTS)
         if self.chunk is None or len(inputs[0]) <= self.chunk or not torch.is_grad_enabled():
@@ -69,23 +72,20 @@ class SentenceLesson(nn.Module):
         vectors: Tensor = self.model(ids, mask, types).vectors
         return vectors
 
-    def _matryoshka(
-        self, vectors: Tensor, batch: Mapping[str, Tensor]
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def _matryoshka(self, vectors: Tensor, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """The mean of the loss over the first so many dimensions, for each size (arXiv 2205.13147).
 
         A vector of length one is made so again after the cut, as it is when one is cut in use.
         """
-        normalize = self.model.head.config.normalize
         found: dict[str, Tensor] = {}
         for size in self.matryoshka:
             cut = vectors[..., :size]
             cut_batch = dict(batch)
             if "taught" in batch:
                 cut_batch["taught"] = batch["taught"][..., :size]
-                if normalize:
+                if self.normalize:
                     cut_batch["taught"] = F.normalize(cut_batch["taught"], dim=-1)
-            found[f"loss_{size}"] = self.loss(F.normalize(cut, dim=-1) if normalize else cut, cut_batch)
+            found[f"loss_{size}"] = self.loss(F.normalize(cut, dim=-1) if self.normalize else cut, cut_batch)
         return torch.stack(list(found.values())).mean(), {
             name: value.detach() for name, value in found.items()
         }
@@ -99,72 +99,38 @@ def make_loss(
     scale: float = 20.0,
     margin: float | None = None,
     taught_dimensions: int | None = None,
-    compare: str = "distance",
+    compare: Compare = "distance",
 ) -> nn.Module:
-    """The loss of a name, ready for batches.
+    """The loss of a name, called with vectors (C, B, D) and their batch.
 
-    `taught_dimensions` are those of a teacher whose vectors are longer or shorter than the model's, and are not
-    projected: then a layer learns along that maps the model's to the teacher's, and is left behind.
+    `taught_dimensions` are those of a teacher's vectors where they are not the model's: a layer then learns along that
+    maps the ones to the others, and is left behind.
     """
     if name == "softmax":
-        return _Labelled(losses.SoftmaxLoss(dimensions, labels))
+        return losses.SoftmaxLoss(dimensions, labels)
     if name == "distill":
-        by = {"distance": losses.distance, "angle": losses.angle}
-        if compare not in by:
-            raise InputError(f"compare = {compare}: it must be one of {', '.join(by)}")
-        return _Taught(by[compare], dimensions, taught_dimensions or dimensions)
+        chosen = losses.distance if compare == "distance" else losses.angle
+        return losses.TaughtLoss(chosen, dimensions, taught_dimensions or dimensions)
     if name == "ranking":
-        return _Ranking(scale)
+        return _Function(
+            lambda given, batch: losses.ranking(given, scale=scale, numbers=batch.get("numbers"))
+        )
     if name == "triplet":
-        return _Function(lambda vectors, _: losses.triplet(vectors, margin=1.0 if margin is None else margin))
-    scored: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-        "cosine": losses.cosine_regression,
-        "cosent": partial(losses.cosent, scale=scale),
-        "contrastive": partial(losses.contrastive, margin=0.5 if margin is None else margin),
-    }
-    if name not in scored:
-        raise InputError(f"loss = {name}: it must be one of {', '.join((*scored, 'softmax', 'ranking', 'triplet', 'distill'))}")
-    loss = scored[name]
-    return _Function(lambda vectors, batch: loss(vectors, batch["labels"]))
+        return _Function(lambda given, _: losses.triplet(given, margin=1.0 if margin is None else margin))
+    if name == "contrastive":
+        apart = 0.5 if margin is None else margin
+        return _Function(lambda given, batch: losses.contrastive(given, batch["labels"], margin=apart))
+    if name == "cosent":
+        return _Function(lambda given, batch: losses.cosent(given, batch["labels"], scale=scale))
+    return _Function(lambda given, batch: losses.cosine_regression(given, batch["labels"]))
 
 
 class _Function(nn.Module):
-    def __init__(self, function: Loss) -> None:
+    """A loss without weights of its own, as a module like the others."""
+
+    def __init__(self, function: Callable[[Tensor, Batch], Tensor]) -> None:
         super().__init__()
         self.function = function
 
-    def forward(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
+    def forward(self, vectors: Tensor, batch: Batch) -> Tensor:
         return self.function(vectors, batch)
-
-
-class _Ranking(nn.Module):
-    def __init__(self, scale: float) -> None:
-        super().__init__()
-        self.scale = scale
-
-    def forward(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-        return losses.ranking(vectors, scale=self.scale, numbers=batch.get("numbers"))
-
-
-class _Labelled(nn.Module):
-    def __init__(self, softmax: losses.SoftmaxLoss) -> None:
-        super().__init__()
-        self.softmax = softmax
-
-    def forward(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-        loss: Tensor = self.softmax(vectors, batch["labels"])
-        return loss
-
-
-class _Taught(nn.Module):
-    def __init__(
-        self, compare: Callable[[Tensor, Tensor], Tensor], dimensions: int, taught_dimensions: int
-    ) -> None:
-        super().__init__()
-        self.compare = compare
-        different = dimensions != taught_dimensions
-        self.projection = nn.Linear(dimensions, taught_dimensions) if different else None
-
-    def forward(self, vectors: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-        fitted = vectors if self.projection is None else self.projection(vectors)
-        return self.compare(fitted, batch["taught"])

@@ -10,6 +10,9 @@ batches are not one large one. For large ones see `lesson.SentenceLesson(chunk=â
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -27,8 +30,8 @@ def cosine_regression(vectors: Tensor, scores: Tensor) -> Tensor:
 def cosent(vectors: Tensor, scores: Tensor, *, scale: float = 20.0) -> Tensor:
     """log(1 + Î£ exp(s (cos_j - cos_i))) over all i, j with y_i > y_j: a pair that is more alike comes before one less.
 
-    Only the order of scores counts, as in a rank correlation (CoSENT, Su 2022, kexue.fm/archives/8847). Rows: sentence1,
-    sentence2, score, in any unit.
+    Only the order of scores counts, as in a rank correlation (CoSENT, Su 2022, kexue.fm/archives/8847).
+    Rows: sentence1, sentence2, score, in any unit.
     """
     u, v = vectors
     cosines = scale * F.cosine_similarity(u, v)  # (B)
@@ -56,7 +59,7 @@ def triplet(vectors: Tensor, *, margin: float = 1.0) -> Tensor:
     """
     anchor, positive, negative = vectors
     near, far = (anchor - positive).norm(dim=-1), (anchor - negative).norm(dim=-1)
-    return (near - far + margin).relu().mean()
+    return F.relu(near - far + margin).mean()
 
 
 def ranking(vectors: Tensor, *, scale: float = 20.0, numbers: Tensor | None = None) -> Tensor:
@@ -95,8 +98,8 @@ class SoftmaxLoss(nn.Module):
         features = torch.stack([u, v, (u - v).abs()], dim=1)  # (B, 3, D')
         return torch.einsum("bfd,lfd->bl", features, self.weight[:, :, : features.shape[-1]]) + self.bias
 
-    def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        return F.cross_entropy(self.logits(vectors), labels)
+    def forward(self, vectors: Tensor, batch: Mapping[str, Any]) -> Tensor:
+        return F.cross_entropy(self.logits(vectors), batch["labels"])
 
 
 def distance(vectors: Tensor, taught: Tensor) -> Tensor:
@@ -110,3 +113,19 @@ def distance(vectors: Tensor, taught: Tensor) -> Tensor:
 def angle(vectors: Tensor, taught: Tensor) -> Tensor:
     """1 - cos(u, t) of student and teacher, for those whose vectors have different lengths. Rows: text."""
     return (1 - F.cosine_similarity(vectors[0], taught)).mean()
+
+
+class TaughtLoss(nn.Module):
+    """A teacher's vectors compared with the model's, through a layer that learns along where dimensions differ."""
+
+    def __init__(
+        self, compare: Callable[[Tensor, Tensor], Tensor], dimensions: int, taught_dimensions: int
+    ) -> None:
+        super().__init__()
+        self.compare = compare
+        different = dimensions != taught_dimensions
+        self.projection = nn.Linear(dimensions, taught_dimensions) if different else None
+
+    def forward(self, vectors: Tensor, batch: Mapping[str, Any]) -> Tensor:
+        fitted = vectors if self.projection is None else self.projection(vectors)
+        return self.compare(fitted, batch["taught"])

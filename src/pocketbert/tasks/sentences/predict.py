@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from pocketbert import hub
 from pocketbert.errors import InputError
 from pocketbert.heads import Model, load_sentences
-from pocketbert.heads.sentences import SentenceHead
+from pocketbert.heads.sentences import sentence_head
 from pocketbert.model import EncoderOutput
 from pocketbert.tasks.classify.features import Feature
 from pocketbert.tasks.predict import Runner, batches, padded, reading
@@ -35,10 +35,8 @@ class TorchEmbedder:
 
     def __init__(self, model: Model, tokenizer: Tokenizer, *, runner: Runner | None = None) -> None:
         """Take a model with a sentence head; a `runner` is its encoder exported, and reads in its place."""
-        if not isinstance(model.head, SentenceHead):
-            raise InputError(f"a {type(model.head).__name__} gives no sentence vectors")
         self.model, self.tokenizer, self.runner = model, tokenizer, runner
-        self.config: SentenceConfig = model.head.config
+        self.config: SentenceConfig = sentence_head(model).config
 
     @classmethod
     def load(cls, name_or_folder: str | Path) -> TorchEmbedder:
