@@ -12,11 +12,11 @@ from brookfield import FERRY, MILL
 from pocketbert.data.unanswerable import (
     WordNet,
 )
-from pocketbert.data.unanswerable.bm25 import Bm25
 from pocketbert.data.unanswerable.lexicon import alternatives, antonyms, synonyms, verb_forms
 from pocketbert.data.unanswerable.names import NameFinder
 from pocketbert.data.unanswerable.words import content_stems, sentences, stem
 from pocketbert.errors import InputError
+from pocketbert.text.bm25 import Bm25
 
 
 def test_bm25_agrees_with_the_formula() -> None:

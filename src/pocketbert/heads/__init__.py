@@ -20,6 +20,12 @@ from pocketbert.heads.sentence_order import (
     SentenceOrderHead,
     SentenceOrderOutput,
 )
+from pocketbert.heads.sentences import (
+    SentenceHead,
+    load_sentences,
+    save_sentences,
+    sentence_model,
+)
 from pocketbert.heads.span import SpanHead, SpanOutput
 from pocketbert.heads.tags import TagHead, TagOutput
 from pocketbert.text.sentence_config import Pooling
@@ -43,6 +49,7 @@ __all__ = [
     "PreTrainingHead",
     "PreTrainingOutput",
     "Problem",
+    "SentenceHead",
     "SentenceOrderHead",
     "SentenceOrderOutput",
     "SentenceOutput",
@@ -52,6 +59,9 @@ __all__ = [
     "TagOutput",
     "build",
     "load",
+    "load_sentences",
     "pool",
     "save",
+    "save_sentences",
+    "sentence_model",
 ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from pocketbert.data.unanswerable.bm25 import Bm25
 from pocketbert.data.unanswerable.example import QuestionLike
 from pocketbert.data.unanswerable.lexicon import alternatives
 from pocketbert.data.unanswerable.names import NameFinder
@@ -23,6 +22,7 @@ from pocketbert.data.unanswerable.words import (
     stems,
     words,
 )
+from pocketbert.text.bm25 import Bm25
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,18 @@ class Bm25:
         """How many texts have a term."""
         return len(self._postings[term][0]) if term in self._postings else 0
 
-    def nearest(self, terms: Iterable[str], count: int) -> list[int]:
-        """The best texts for these terms, best first; ties by position, so the order never varies."""
+    def scores(self, terms: Iterable[str]) -> npt.NDArray[np.float64]:
+        """What each text scores for these terms; a term counts once, however often it is given."""
         scores = np.zeros(self.size)
         for term in sorted(set(terms)):
             if term in self._postings:
                 ids, weights = self._postings[term]
                 scores[ids] += weights
+        return scores
+
+    def nearest(self, terms: Iterable[str], count: int) -> list[int]:
+        """The best texts for these terms, best first; ties by position, so the order never varies."""
+        scores = self.scores(terms)
         count = min(count, self.size)
         if not count:
             return []

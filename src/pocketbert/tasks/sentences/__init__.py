@@ -1,0 +1,1 @@
+"""Sentence vectors: read pairs, triplets and collections, make vectors, and score them."""
