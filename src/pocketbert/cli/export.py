@@ -58,8 +58,9 @@ def command(
 
     MODEL is a model folder or a name on the hub; DIR gets onnx/, the tokenizer and the settings. Each file is compared
     with torch: by its outputs, and with --data by the task's score. If one is worse, nothing is written. Data is SQuAD
-    JSON for a reader, a table (or GLUE's folder) for a classifier, CoNLL files for a tagger, and texts for a masked
-    language model or an encoder. The scores of classifiers and taggers are calibrated by it.
+    JSON for a reader, a table (or GLUE's folder) for a classifier, CoNLL files for a tagger, texts or scored pairs of
+    them for an embedder, and texts for a masked language model or an encoder. The scores of classifiers and taggers are
+    calibrated by it.
     """
     require("torch", extra="lab")
     require("onnx", extra="lab")
@@ -99,6 +100,12 @@ def _line(item: Exported) -> str:
     score = comparison.score
     if score is None or comparison.torch is None or comparison.exported is None:
         return line
+    if "least_cosine" in comparison.exported:
+        shown = (
+            f"{shown_name(name)} {value:.2f} (torch {comparison.torch[name]:.2f})"
+            for name, value in comparison.exported.items()
+        )
+        return f"{line}  {'  '.join(shown)}  equal neighbours {comparison.equal:.1f} %"
     return (
         f"{line}  {shown_name(score)} {comparison.exported[score]:.2f} (torch {comparison.torch[score]:.2f})  "
         f"equal answers {comparison.equal:.1f} %"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from pocketbert.model import HeadKind
 from pocketbert.runtime.session import FILES, Precision, Session
 from pocketbert.text import Tokenizer
 from pocketbert.text.calibration import FILE_NAME
+from pocketbert.text.sentence_config import SentenceConfig, read_sentence_config, write_sentence_config
 
 WITH_LABELS = ("classification", "tags")
 SAMPLE_LENGTHS = (7, 24, 64, 96)
@@ -62,11 +63,13 @@ def export_folder(
 
     `examine` makes the model's exam (see `exams`), of whose score exports may lose `tolerance` points; the temperature
     that it fits goes into the folder of a model with labels. Without it only the outputs are compared, on made-up text.
-    `head` takes another part of the model than it was saved with. `progress` is told what is being done.
+    `head` takes another part of the model than it was saved with. Of a model that makes sentence vectors it is the
+    encoder: what comes after that is small, and goes along as settings. `progress` is told what is being done.
     """
     source, out = hub.resolve(name).folder, Path(out)
     _check(source, out, precisions, head)
-    model, tokenizer = load(source, head=head).eval(), Tokenizer.load(source)
+    sentences = read_sentence_config(source) if head in ("auto", "none") else None
+    model, tokenizer = load(source, head=head if sentences is None else "none").eval(), Tokenizer.load(source)
     if head != "auto" and model.report.new:
         raise InputError(
             f"{name} has no weights for {', '.join(model.report.new)}; export a head that it has"
@@ -90,7 +93,9 @@ def export_folder(
             pass_or_raise(precision, comparison, tolerance)
             made.append(Exported(precision, out / FILES[precision], path.stat().st_size, comparison))
         _move(Path(hidden), out, [FILES[precision] for precision in precisions])
-    _settings(source, out, tokenizer, model if head != "auto" else None)
+    _settings(source, out, tokenizer, model if head != "auto" or sentences is not None else None)
+    if sentences is not None and source.resolve() != out.resolve():
+        _sentence_settings(source, out, sentences, model)
     if getattr(model, "kind", None) in WITH_LABELS:
         (exam.labels or reading_of(model, source)).save(out)
     return made
@@ -170,3 +175,14 @@ def _settings(source: Path, out: Path, tokenizer: Tokenizer, part: Any | None) -
     if part is not None:
         checkpoint.write_json(out / "config.json", config_data(part))
     tokenizer.save(out)
+
+
+def _sentence_settings(source: Path, out: Path, config: SentenceConfig, model: Any) -> None:
+    """How sentence vectors are made, with the weights of a Dense layer if there is one."""
+    if config.dense is not None:
+        (out / config.dense.file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / config.dense.file, out / config.dense.file)
+    longest = config.max_seq_length
+    write_sentence_config(
+        out, config if longest is None else replace(config, max_seq_length=model.config.at_most(longest))
+    )

@@ -113,8 +113,8 @@ class Embedder:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """Texts by name that can be put before a sentence."""
-        return dict(self.config.prompts)
+        """Texts by name that can be put before a sentence; those for queries and documents are empty unless set."""
+        return {"query": "", "document": "", **self.config.prompts}
 
     def get_sentence_embedding_dimension(self) -> int:
         """Numbers in a vector."""
@@ -173,12 +173,12 @@ class Embedder:
         return (result, reading) if return_reading else result
 
     def encode_query(self, sentences: str | Iterable[str], **options: Any) -> Any:
-        """As `encode`, with the prompt "query" if the model has one."""
-        return self.encode(sentences, **self._named(options, "query"))
+        """As `encode`, with the model's prompt for queries."""
+        return self.encode(sentences, **{"prompt_name": "query", **options})
 
     def encode_document(self, sentences: str | Iterable[str], **options: Any) -> Any:
-        """As `encode`, with the prompt "document", "passage" or "corpus" if the model has one."""
-        return self.encode(sentences, **self._named(options, "document", "passage", "corpus"))
+        """As `encode`, with the model's prompt for documents."""
+        return self.encode(sentences, **{"prompt_name": "document", **options})
 
     def stream(
         self,
@@ -295,15 +295,10 @@ class Embedder:
         name = self.config.default_prompt if name is None else name
         if name is None:
             return ""
-        if name not in self.config.prompts:
-            known = ", ".join(map(repr, self.config.prompts)) or "none"
+        if name not in self.prompts:
+            known = ", ".join(map(repr, self.prompts))
             raise InputError(f"prompt_name is {name!r}; the model's prompts are: {known}")
-        return self.config.prompts[name]
-
-    def _named(self, options: dict[str, Any], *names: str) -> dict[str, Any]:
-        known = [name for name in names if name in self.config.prompts]
-        asked = options.get("prompt") is not None or options.get("prompt_name") is not None
-        return options if asked or not known else {**options, "prompt_name": known[0]}
+        return self.prompts[name]
 
     def _width(self, truncate_dim: int | None) -> int:
         if truncate_dim is not None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pocketbert.errors import InputError
-from pocketbert.export.exams import classes, questions, tags, words
+from pocketbert.export.exams import classes, questions, sentences, tags, words
 from pocketbert.export.gate import Exam
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.tasks.tags.sentences import Form
 from pocketbert.text import Tokenizer
+from pocketbert.text.sentence_config import read_sentence_config
 
 Examine = Callable[[Any, Tokenizer, Path], Exam]
 """Model, tokenizer and the folder that they are from -> its exam."""
@@ -33,7 +34,9 @@ class Data:
 
 
 # Head -> how its data is read, and which fields of `Data` it knows besides files and limit.
-Kind = Literal["question-answering", "classification", "tags", "masked-lm", "pretraining", "none"]
+Kind = Literal[
+    "question-answering", "classification", "tags", "masked-lm", "pretraining", "sentences", "none"
+]
 _TABLE = ("text", "columns")
 _KNOWN: dict[Kind, tuple[str, ...]] = {
     "question-answering": (),
@@ -41,6 +44,7 @@ _KNOWN: dict[Kind, tuple[str, ...]] = {
     "tags": ("format", "column"),
     "masked-lm": _TABLE,
     "pretraining": _TABLE,
+    "sentences": (*_TABLE, "text_pair", "label"),
     "none": _TABLE,
 }
 
@@ -50,6 +54,8 @@ def examine(data: Data) -> Examine:
 
     def make(model: Any, tokenizer: Tokenizer, source: Path) -> Exam:
         head: Any = getattr(model, "kind", None) or "none"
+        if head == "none" and read_sentence_config(source) is not None:
+            head = "sentences"
         if head not in _KNOWN:
             raise InputError(
                 f"the model's head is {head}, and there is no exam for it; heads with one are {', '.join(_KNOWN)}. "
@@ -84,6 +90,19 @@ def _tags(data: Data, model: Any, tokenizer: Tokenizer, source: Path) -> Exam:
     return tags.examine(sentences[: data.limit], model, tokenizer, source)
 
 
+def _sentences(data: Data, _model: Any, tokenizer: Tokenizer, source: Path) -> Exam:
+    return sentences.examine(
+        data.files,
+        source,
+        tokenizer,
+        text=data.text,
+        pair=data.text_pair,
+        label=data.label,
+        header=data.columns,
+        limit=data.limit,
+    )
+
+
 def _words(data: Data, model: Any, tokenizer: Tokenizer, _source: Path) -> Exam:
     texts = words.read_texts(data.files, column=data.text, header=data.columns)[: data.limit]
     return words.examine(texts, model, tokenizer)
@@ -95,5 +114,6 @@ _EXAMS: dict[Kind, Callable[[Data, Any, Tokenizer, Path], Exam]] = {
     "tags": _tags,
     "masked-lm": _words,
     "pretraining": _words,
+    "sentences": _sentences,
     "none": _words,
 }
