@@ -101,10 +101,9 @@ def _line(item: Exported) -> str:
     if score is None or comparison.torch is None or comparison.exported is None:
         return line
     if "least_cosine" in comparison.exported:
-        shown = (
-            f"{shown_name(name)} {value:.2f} (torch {comparison.torch[name]:.2f})"
-            for name, value in comparison.exported.items()
-        )
+        shown = [f"{shown_name(name)} {value:.2f}" for name, value in comparison.exported.items()]
+        if "spearman" in comparison.torch:
+            shown.append(f"(torch {comparison.torch['spearman']:.2f})")
         return f"{line}  {'  '.join(shown)}  equal neighbours {comparison.equal:.1f} %"
     return (
         f"{line}  {shown_name(score)} {comparison.exported[score]:.2f} (torch {comparison.torch[score]:.2f})  "

@@ -1,4 +1,4 @@
-"""Embedders: how near the vectors of an export are to torch's, and how well they go along with what people say of pairs.
+"""Embedders: how near the vectors of an export are to torch's, and how well they agree with what people say of pairs.
 
 The score is the mean cosine of each text's two vectors, in percent; with pairs that people scored, Spearman's
 correlation counts too, and the one of both that lost more is held against the tolerance. `equal` is how many texts

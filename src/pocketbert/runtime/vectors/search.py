@@ -49,7 +49,7 @@ def semantic_search(
     _check_same_width(queries, corpus)
     if not len(corpus):
         return [[] for _ in queries]
-    scores, ids = _nearest(
+    scores, ids = nearest(
         queries, corpus, top_k, score_function, rows=query_chunk_size, columns=corpus_chunk_size
     )
     return [
@@ -198,8 +198,14 @@ def top(scores: Floats, count: int) -> tuple[Floats, Integers]:
     return np.take_along_axis(scores, places, axis=1), places
 
 
-def _nearest(
-    queries: Floats, corpus: Floats, count: int, score: Score, *, rows: int, columns: int
+def nearest(
+    queries: Floats,
+    corpus: Floats,
+    count: int,
+    score: Score,
+    *,
+    rows: int = 5000,
+    columns: int = WIDEST,
 ) -> tuple[Floats, Integers]:
     """Scores and numbers (Q, K) of the nearest vectors."""
     parts = list(_nearest_by_block(queries, corpus, count, score, rows=rows, columns=columns))
