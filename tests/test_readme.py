@@ -17,6 +17,8 @@ import pytest
 
 import documents
 import pocketbert
+from pocketbert.heads import save_sentences, sentence_model
+from pocketbert.text.sentence_config import SentenceConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -116,18 +118,34 @@ def workplace(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def hub_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache as huggingface_hub keeps it, with a small random model under the name that the documents use."""
+    """A cache as huggingface_hub keeps it, with small random models under the names that the documents use."""
     home = tmp_path_factory.mktemp("huggingface")
-    folder = home / "hub" / "models--google--mobilebert-uncased"
+    config = replace(pocketbert.preset("mobilebert"), num_hidden_layers=2)
+    pocketbert.build(config, "pretraining").save(snapshot(home, "google/mobilebert-uncased"))
+    width = SentenceConfig().dimensions
+    config = replace(
+        pocketbert.preset("bert-nano"), hidden_size=width, vocab_size=30_522, max_position_embeddings=512
+    )
+    save_sentences(
+        sentence_model(pocketbert.build(config), SentenceConfig()),
+        snapshot(home, "sentence-transformers/all-MiniLM-L6-v2"),
+    )
+    pocketbert.build(config, "classification", labels=["LABEL_0"], problem="regression").save(
+        snapshot(home, "cross-encoder/ms-marco-MiniLM-L6-v2")
+    )
+    return home
+
+
+def snapshot(home: Path, name: str) -> Path:
+    """The folder of a model in a cache, with a tokenizer in it."""
+    folder = home / "hub" / f"models--{name.replace('/', '--')}"
     revision = "0" * 40
-    snapshot = folder / "snapshots" / revision
-    snapshot.mkdir(parents=True)
+    place = folder / "snapshots" / revision
+    place.mkdir(parents=True)
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text(revision)
-    config = replace(pocketbert.preset("mobilebert"), num_hidden_layers=2)
-    pocketbert.build(config, "pretraining").save(snapshot)
-    pocketbert.Tokenizer.load().save(snapshot)
-    return home
+    pocketbert.Tokenizer.load().save(place)
+    return place
 
 
 def write_script(path: Path, line: str) -> None:
