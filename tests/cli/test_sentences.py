@@ -15,6 +15,7 @@ import small_models
 from pocketbert import Embedder, Reranker, quantize_embeddings
 from pocketbert.cli import main
 from pocketbert.cli.cluster import Group, map_page
+from pocketbert.runtime import folder as folders
 from pocketbert.runtime.vectors.plane import components, on_a_plane
 from pocketbert.text.sentence_config import SentenceConfig
 from small_sentences import sentence_folder
@@ -111,7 +112,9 @@ class TestEmbed:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"One.\nTwo.\n")))
         assert "2 texts" in run("embed", "-", "-o", tmp_path / "v.npy", "--model", model)
 
-    def test_what_cannot_be_is_said(self, model, lines, tmp_path: Path, capsys) -> None:
+    def test_what_cannot_be_is_said(
+        self, model, lines, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         assert ".npy or .parquet" in refused(
             capsys, "embed", lines, "-o", tmp_path / "v.txt", "--model", model
         )
@@ -119,7 +122,8 @@ class TestEmbed:
         out = tmp_path / "v.npy"
         assert "--text" in refused(capsys, "embed", tmp_path / "a.csv", "-o", out, "--model", model)
         assert "holds no text" in refused(capsys, "embed", _empty(tmp_path), "-o", out, "--model", model)
-        assert "embedded embedder" in refused(capsys, "embed", lines, "-o", out) or Embedder.load()
+        monkeypatch.setattr(folders, "EMBEDDED_EMBEDDER", tmp_path / "nowhere")
+        assert "no embedded embedder" in refused(capsys, "embed", lines, "-o", out)
         assert not out.exists()
         assert not list(tmp_path.glob(".*"))
 

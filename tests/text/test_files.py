@@ -200,6 +200,18 @@ def test_places_where_no_tokenizer_is(tmp_path):
         Tokenizer.load(tmp_path / "vocab.txt")
 
 
+def test_added_words_keep_their_ids_in_a_batch(tiny, tmp_path):
+    tiny.save(tmp_path)
+    data = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    data["added_tokens"].append({"id": tiny.size, "content": "qqq", **flags})
+    write(tmp_path, data, "tokenizer.json")
+    tokenizer = Tokenizer.load(tmp_path)
+    many = ["qqq", "a qqq b", "b"]
+    assert tokenizer.ids(many)[0] == [tiny.size]
+    assert tokenizer.ids(many) == [list(tokenizer.encode(text, special=False).ids) for text in many]
+
+
 def test_words_added_beside_a_vocabulary_are_not_forgotten(tiny, tmp_path):
     tiny.save(tmp_path)
     (tmp_path / "tokenizer.json").unlink()

@@ -16,7 +16,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from pocketbert.text import Encoding, Tokenizer
-from pocketbert.text.engine import SURROGATE
+from pocketbert.text.engine import CHUNK, SURROGATE
 from pocketbert.text.layout import ROBERTA
 from pocketbert.text.unigram import Unigram
 from tiny_tokenizers import write_roberta
@@ -130,6 +130,13 @@ def test_chunks_change_nothing(any_kind, text, chunk):
 def test_chunks_change_nothing_where_a_blank_is_put_before_the_text(blank_first, text, chunk):
     engine = blank_first._engine
     assert list(engine.pieces(text, chunk=chunk)) == list(engine.pieces(text, chunk=len(text) + 1))
+
+
+@settings(steady, max_examples=10)
+@given(text=texts)
+def test_many_texts_at_once_have_the_same_ids(any_kind, text):
+    many = [text, "", "The owner's letters.", text + " word" * CHUNK]
+    assert any_kind.ids(many) == [list(any_kind.encode(each, special=False).ids) for each in many]
 
 
 def test_texts_of_all_kinds_are_read_in_chunks(any_kind):

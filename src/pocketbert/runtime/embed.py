@@ -21,7 +21,7 @@ from pocketbert.runtime.vectors.pooling import DenseLayer, Floats, Part, parts_o
 from pocketbert.runtime.vectors.rounding import VectorPrecision, check_precision, quantize_embeddings
 from pocketbert.runtime.vectors.similarity import similarity, similarity_pairwise
 from pocketbert.runtime.whole_texts import room_of
-from pocketbert.text.sentence_config import SentenceConfig
+from pocketbert.text.sentence_config import SentenceConfig, Similarity
 from pocketbert.text.tokenizer import Tokenizer
 
 Long = Literal["windows", "truncate"]
@@ -116,6 +116,11 @@ class Embedder:
         """Texts by name that can be put before a sentence; those for queries and documents are empty unless set."""
         return {"query": "", "document": "", **self.config.prompts}
 
+    @property
+    def similarity_fn_name(self) -> Similarity:
+        """How two vectors of the model are meant to be compared."""
+        return self.config.similarity
+
     def get_sentence_embedding_dimension(self) -> int:
         """Numbers in a vector."""
         return self.config.dimensions
@@ -207,11 +212,11 @@ class Embedder:
 
     def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
         """How alike each of the first is to each of the second, (N, M), by the model's own measure."""
-        return similarity(embeddings1, embeddings2, similarity_fn_name=self.config.similarity)
+        return similarity(embeddings1, embeddings2, similarity_fn_name=self.similarity_fn_name)
 
     def similarity_pairwise(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
         """How alike the first two are, the second two and so on, (N,), by the model's own measure."""
-        return similarity_pairwise(embeddings1, embeddings2, similarity_fn_name=self.config.similarity)
+        return similarity_pairwise(embeddings1, embeddings2, similarity_fn_name=self.similarity_fn_name)
 
     def _stream(self, blocks: Iterator[tuple[Floats, Reading]]) -> Iterator[Floats]:
         reading = Reading()

@@ -25,7 +25,7 @@ def quantize_embeddings(
     Without them they are taken from `calibration_embeddings`, or else from the vectors themselves, of which there must
     be more than one: vectors that are to be compared must have been rounded with the same ranges.
 
-    >>> quantize_embeddings([[0.5, -1.0], [0.0, 1.0]], "uint8").tolist()
+    >>> quantize_embeddings([[255.0, -510.0], [0.0, 0.0]], "uint8").tolist()
     [[255, 0], [0, 255]]
     """
     check_precision(precision)
