@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import small_models
 from pocketbert import Embedder, Reranker, quantize_embeddings
 from pocketbert.cli import main
 from pocketbert.cli.cluster import Group, map_page
 from pocketbert.runtime import folder as folders
 from pocketbert.runtime.vectors.plane import components, on_a_plane
-from pocketbert.text.sentence_config import SentenceConfig
-from small_sentences import sentence_folder
+from small_sentences import toy_embedder, toy_reranker
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "data" / "sentences.txt"
 TEXTS = [
@@ -32,7 +30,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    return sentence_folder(tmp_path_factory.mktemp("embedder"), SentenceConfig(max_seq_length=40))
+    return toy_embedder(tmp_path_factory.mktemp("embedder"))
 
 
 @pytest.fixture
@@ -211,8 +209,7 @@ class TestPlane:
 
 class TestRerank:
     def test_texts_in_order(self, lines, run, tmp_path_factory) -> None:
-        folder = tmp_path_factory.mktemp("reranker")
-        small_models.exported(folder, "classification", labels=("score",), problem="regression")
+        folder = toy_reranker(tmp_path_factory.mktemp("reranker"))
         expected = Reranker.load(folder).rank("When?", TEXTS, top_k=2)
         rows = [
             json.loads(line)

@@ -19,8 +19,7 @@ from pocketbert.runtime import folder as folders
 from pocketbert.runtime.embed import Reading
 from pocketbert.tasks.sentences.predict import TorchEmbedder
 from pocketbert.text.sentence_config import Dense, SentenceConfig, read_sentence_config, write_sentence_config
-from small_models import exported
-from small_sentences import sentence_folder
+from small_sentences import sentence_folder, toy_reranker
 from strange_texts import strange_texts
 
 TEXTS = [
@@ -210,7 +209,7 @@ def test_folders_that_are_no_embedders(models, tmp_path: Path) -> None:
     (tmp_path / "bare" / "modules.json").unlink()
     with pytest.raises(CheckpointError, match=r"no modules\.json"):
         Embedder.load(tmp_path / "bare")
-    folder = exported(tmp_path / "head", "classification", labels=("a", "b"))
+    folder = toy_reranker(tmp_path / "head")
     write_sentence_config(folder, SentenceConfig(dimensions=32, max_seq_length=None))
     with pytest.raises(CheckpointError, match="--head none"):
         Embedder.load(folder)

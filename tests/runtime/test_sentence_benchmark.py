@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import small_models
 from pocketbert.text.sentence_config import SentenceConfig
-from small_sentences import sentence_folder
+from small_sentences import sentence_folder, toy_reranker
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_all_contenders_agree(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     model = sentence_folder(tmp_path / "model", SentenceConfig(max_seq_length=40))
-    small_models.exported(tmp_path / "cross", "classification", labels=("score",), problem="regression")
+    toy_reranker(tmp_path / "cross")
     arguments = [
         *("--weights", model, "--model", model, "--cross", tmp_path / "cross"),
         *("--data", ROOT / "examples" / "data" / "sentences.txt"),

@@ -30,7 +30,7 @@ AHEAD = 2048
 """Texts that are read together, so that batches of equal length can be made of them."""
 USUAL_TOKENS = 16  # of a sentence, by which a batch size in sentences is one in tokens
 OUTPUT = "last_hidden_state"
-LONGEST = 512
+LONGEST = 512  # tokens at once, of a model that knows no limit
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,17 @@ class Reading:
             self.truncated + other.truncated,
             self.truncated_tokens + other.truncated_tokens,
         )
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What `encode` and `stream` were told, checked."""
+
+    prompt: str
+    tokens: int  # of a batch
+    normalize: bool
+    width: int  # numbers of a vector that are kept
+    long: Long
 
 
 class Embedder:
@@ -109,7 +120,7 @@ class Embedder:
     @property
     def max_seq_length(self) -> int:
         """Tokens that are read at once, special ones included."""
-        return min(self.config.max_seq_length or LONGEST, self.positions or LONGEST)
+        return self.config.max_seq_length or self.positions or LONGEST
 
     @property
     def prompts(self) -> dict[str, str]:
@@ -148,6 +159,7 @@ class Embedder:
         numbers only. `long` texts are read in "windows", to their end, or with "truncate" cut as sentence-transformers
         does it; a warning then says how many were. `return_reading` gives (vectors, `Reading`), which says it too.
         """
+        choices = self._choices(prompt, prompt_name, batch_size, normalize_embeddings, truncate_dim, long)
         check_precision(precision)
         if convert_to_tensor:
             raise InputError(
@@ -157,22 +169,13 @@ class Embedder:
         texts = [sentences] if isinstance(sentences, str) else sentences
         total = len(texts) if isinstance(texts, Sequence) else None
         blocks, reading = [], Reading()
-        for vectors, read in self._blocks(
-            texts,
-            prompt=self._prompt(prompt, prompt_name),
-            batch_size=batch_size,
-            normalize=normalize_embeddings,
-            truncate_dim=truncate_dim,
-            long=long,
-            ahead=AHEAD,
-        ):
+        for vectors, read in self._blocks(texts, choices, AHEAD):
             blocks.append(vectors)
             reading += read
             if show_progress_bar:
                 _tell(reading.texts, total)
         self._warn(reading)
-        width = self._width(truncate_dim)
-        whole = np.concatenate(blocks) if blocks else np.zeros((0, width), dtype=np.float32)
+        whole = np.concatenate(blocks) if blocks else np.zeros((0, choices.width), dtype=np.float32)
         made = quantize_embeddings(whole, precision) if precision != "float32" else whole
         result: Any = made[0] if one else made if convert_to_numpy else list(made)
         return (result, reading) if return_reading else result
@@ -199,16 +202,8 @@ class Embedder:
     ) -> Iterator[Floats]:
         """The vectors of texts as they come, in order; `ahead` are taken before the first is read, and no more held."""
         check_count("ahead", ahead)
-        blocks = self._blocks(
-            sentences,
-            prompt=self._prompt(prompt, prompt_name),
-            batch_size=batch_size,
-            normalize=normalize_embeddings,
-            truncate_dim=truncate_dim,
-            long=long,
-            ahead=ahead,
-        )
-        return self._stream(blocks)
+        choices = self._choices(prompt, prompt_name, batch_size, normalize_embeddings, truncate_dim, long)
+        return self._stream(self._blocks(sentences, choices, ahead))
 
     def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
         """How alike each of the first is to each of the second, (N, M), by the model's own measure."""
@@ -225,33 +220,40 @@ class Embedder:
             yield from vectors
         self._warn(reading)
 
-    def _blocks(
+    def _choices(
         self,
-        sentences: Iterable[str],
-        *,
-        prompt: str,
+        prompt: str | None,
+        prompt_name: str | None,
         batch_size: int,
         normalize: bool,
         truncate_dim: int | None,
         long: Long,
-        ahead: int,
-    ) -> Iterator[tuple[Floats, Reading]]:
-        """Check at once, then read block by block."""
+    ) -> _Choices:
         check_count("batch_size", batch_size)
+        if truncate_dim is not None:
+            check_count("truncate_dim", truncate_dim)
         if long not in get_args(Long):
             raise InputError(f"long is {long!r}; allowed are {', '.join(map(repr, get_args(Long)))}")
-        width = self._width(truncate_dim)
+        width = min(truncate_dim or self.config.dimensions, self.config.dimensions)
+        return _Choices(self._prompt(prompt, prompt_name), batch_size * USUAL_TOKENS, normalize, width, long)
+
+    def _blocks(
+        self, sentences: Iterable[str], choices: _Choices, ahead: int
+    ) -> Iterator[tuple[Floats, Reading]]:
+        """The vectors of so many texts at a time."""
         if not isinstance(sentences, Iterable) or isinstance(sentences, (str, bytes)):
             raise InputError(f"the sentences are {kind_of(sentences)}; give a text, or several of them")
         texts = enumerate(sentences)
 
-        def read() -> Iterator[tuple[Floats, Reading]]:
-            while given := [self._text(number, text, prompt) for number, text in islice(texts, ahead)]:
-                vectors, reading = self._read(given, batch_size * USUAL_TOKENS, long)
-                vectors = vectors[:, :width]
-                yield (unit(vectors) if normalize else vectors), reading
+        def blocks() -> Iterator[tuple[Floats, Reading]]:
+            while given := [
+                self._text(number, text, choices.prompt) for number, text in islice(texts, ahead)
+            ]:
+                vectors, reading = self._read(given, choices.tokens, choices.long)
+                vectors = vectors[:, : choices.width]
+                yield (unit(vectors) if choices.normalize else vectors), reading
 
-        return read()
+        return blocks()
 
     def _read(self, texts: list[str], tokens: int, long: Long) -> tuple[Floats, Reading]:
         parts, reading = self._parts(self.tokenizer.ids(texts), long)
@@ -304,11 +306,6 @@ class Embedder:
             known = ", ".join(map(repr, self.prompts))
             raise InputError(f"prompt_name is {name!r}; the model's prompts are: {known}")
         return self.prompts[name]
-
-    def _width(self, truncate_dim: int | None) -> int:
-        if truncate_dim is not None:
-            check_count("truncate_dim", truncate_dim)
-        return min(truncate_dim or self.config.dimensions, self.config.dimensions)
 
     def _warn(self, reading: Reading) -> None:
         if reading.truncated:
