@@ -43,7 +43,7 @@ class Measured:
     def __call__(self, texts: Sequence[str], prompt: str | None = None) -> Vectors:
         known = prompt if prompt in self.embedder.config.prompts else None
         with click.progressbar(length=len(texts), label="reading", file=sys.stderr) as bar:
-            return self.embedder.encode(texts, prompt=known, progress=bar.update)[:, : self.dimensions]
+            return self.embedder.encode(texts, prompt_name=known, progress=bar.update)[:, : self.dimensions]
 
     def columns(self, groups: Groups) -> list[Vectors]:
         """The vectors of each column of texts; a text is read once."""

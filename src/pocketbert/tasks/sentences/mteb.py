@@ -32,8 +32,8 @@ class Embeds(Protocol):
     def config(self) -> SentenceConfig:
         """How vectors are made."""
 
-    def encode(self, texts: list[str], *, prompt: str | None = None) -> Vectors:
-        """The vectors (N, D) of texts; `prompt` is the name of one of the config's."""
+    def encode(self, texts: list[str], *, prompt_name: str | None = None) -> Vectors:
+        """The vectors (N, D) of texts; `prompt_name` is one of the config's prompts."""
 
 
 class MtebModel:
@@ -75,7 +75,7 @@ class MtebModel:
                     f"a batch of MTEB has {', '.join(batch)}; only tasks of text can be measured"
                 )
             texts += batch["text"]
-        return self.embedder.encode(texts, prompt=self._prompt(task_metadata, prompt_type))
+        return self.embedder.encode(texts, prompt_name=self._prompt(task_metadata, prompt_type))
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> NDArray[np.float32]:
         """The cosine of each vector with each (N, M)."""
