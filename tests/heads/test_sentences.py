@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import parity
-from pocketbert.errors import ConfigError
+from pocketbert.errors import ConfigError, InputError
 from pocketbert.heads import build, load_sentences, save, save_sentences, sentence_model
 from pocketbert.model import preset
 from pocketbert.tasks.sentences.predict import TorchEmbedder
@@ -121,3 +121,18 @@ def test_another_config_keeps_the_dense_layer_that_fits(tmp_path: Path) -> None:
 def test_a_width_that_is_not_the_encoders_is_refused() -> None:
     with pytest.raises(ConfigError, match="have 32 numbers, and the sentence config expects 16"):
         sentence_model(build("bert-nano"), SentenceConfig(dimensions=16))
+
+
+def test_prompts_are_put_before_texts(tmp_path: Path) -> None:
+    prompts = {"query": "find: ", "title": "name: "}
+    config = SentenceConfig(dimensions=32, prompts=prompts, default_prompt="title", max_seq_length=64)
+    embedder = TorchEmbedder.load(made(tmp_path, config))
+    plain = embedder.encode(["name: bread", "find: bread"], prompt_name=None)
+    bare = TorchEmbedder.load(made(tmp_path / "bare", replace(config, default_prompt=None)))
+    assert np.allclose(embedder.encode(["bread"]), bare.encode(["name: bread"]), atol=1e-6)
+    assert np.allclose(
+        embedder.encode(["bread"], prompt_name="query"), bare.encode(["find: bread"]), atol=1e-6
+    )
+    assert not np.allclose(plain[0], bare.encode(["name: bread"]), atol=1e-3)
+    with pytest.raises(InputError, match="its prompts: query, title"):
+        embedder.encode(["bread"], prompt_name="answer")

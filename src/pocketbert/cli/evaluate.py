@@ -18,14 +18,21 @@ OPTIONS = {
     "classify": {"text", "text_pair", "label", "columns"},
     "tags": {"format", "column"},
     "choice": {"text", "candidates", "label", "columns"},
+    "sts": {"texts", "label", "dimensions"},
+    "pairs": {"texts", "label", "dimensions"},
+    "triplets": {"texts", "dimensions"},
+    "mining": {"texts", "dimensions"},
+    "retrieval": {"baseline", "split", "dimensions"},
 }
+SENTENCES = ("sts", "pairs", "triplets", "mining", "retrieval")
 
 
 @click.command(name="evaluate")
 @click.argument("model", metavar="MODEL")
 @click.option("--task", type=click.Choice(list(OPTIONS)), required=True, help="What the model is to do.")
 @click.option("--data", "files", multiple=True, required=True,
-              help="A file or a data set's name; repeatable. For glue its folder, or glue for the hub's.")  # fmt: skip
+              help="A file or a data set's name; repeatable. For glue its folder, or glue for the hub's; for "
+              "retrieval a folder of BEIR or Cranfield, a file of ReQA, or corpus, queries, judgements.")  # fmt: skip
 @click.option("--precision", type=click.Choice(list(FILES)),
               help="Run the model's ONNX file of this precision in the light runtime, instead of torch.")  # fmt: skip
 @click.option("--window", type=int,
@@ -42,10 +49,18 @@ OPTIONS = {
 @click.option("--text", help="classify, choice: the column with the text.")
 @click.option("--text_pair", help="classify: the column with the second text.")
 @click.option("--candidates", help="choice: the columns with the texts to choose from (a,b,c).")
-@click.option("--label", help="classify, choice: the column with the label, the labels or the score.")
+@click.option(
+    "--label", help="classify, choice, sts, pairs: the column with the label, the labels or the score."
+)
 @click.option(
     "--columns", help="classify, choice: names of the columns (a,b,c), for files that do not say them."
 )
+@click.option("--texts", help="sts, pairs, triplets, mining: the columns with the texts (a,b or a,b,c).")
+@click.option("--dimensions", type=int, help="sentence vectors: only their first so many dimensions.")
+@click.option(
+    "--baseline", type=click.Choice(["bm25"]), help="retrieval: the scores of word matching beside."
+)
+@click.option("--split", help="retrieval: which judgements of a BEIR folder; test if not given.")
 @click.option("--format", help="tags: conll or conllu; by default by the file's ending.")
 @click.option("--column", help="tags: the column with the tag, a number from 2, or upos, xpos, deprel.")
 def command(
@@ -69,6 +84,10 @@ def command(
         from pocketbert.cli.evaluate_squad import measure_squad
 
         scores = measure_squad(model, files, out, **own)
+    elif task in SENTENCES:
+        from pocketbert.cli.evaluate_sentences import measure
+
+        scores = measure(task, model, files, out, **own)
     else:
         from pocketbert.cli.evaluate_labels import MEASURES
 

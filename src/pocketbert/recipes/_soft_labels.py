@@ -43,7 +43,7 @@ def soft_labels(
     """Start and end logits of a teacher for every window; what `folder` holds of them already is not read again."""
     source = hub.resolve(name).folder
     described = {
-        "teacher": _fingerprint(source),
+        "teacher": fingerprint(source),
         "windows": _digest(feature.input_ids.tobytes() for feature in features),
         "windows_in_a_shard": shard,
     }
@@ -132,7 +132,7 @@ def _read(file: Path, lengths: Sequence[int]) -> tuple[Logits, Logits]:
     return starts, ends
 
 
-def _fingerprint(source: Path) -> str:
+def fingerprint(source: Path) -> str:
     """A hash of the file or files that hold the weights."""
     files = sorted(source.glob("*.safetensors")) or [model_file(source)]
     digest = hashlib.sha256()

@@ -118,7 +118,7 @@ def save_adapter(model: Model, settings: LoraSettings, folder: Path) -> None:
         {
             name.rpartition(".")[0]
             for name, _ in model.named_parameters()
-            if part_of(name) == "head" and "lora_" not in name
+            if part_of(name) == "head" and "lora_" not in name and (model.kind or name.startswith("encoder."))
         }
     )
     theirs = _their_names(model, [*targets, *tops])
@@ -182,7 +182,10 @@ def _config(settings: LoraSettings, targets: Sequence[str]) -> Any:
 
 
 def _their_names(model: Model, modules: Sequence[str]) -> dict[str, str]:
-    """Our names of linear layers to Hugging Face's; ours stay where theirs are no linear layers."""
+    """Our names of linear layers to Hugging Face's; ours stay where theirs are no linear layers.
+
+    A model without one of their heads, such as one for sentence vectors, is a bare encoder there.
+    """
     family = architecture(model.config.model_type)
     encoder = NameTable(family.names(model.config))
     head = NameTable(family.heads[model.kind].names if model.kind else {})
@@ -193,7 +196,9 @@ def _their_names(model: Model, modules: Sequence[str]) -> dict[str, str]:
         theirs = (encoder if part == "encoder" else head).to_theirs([weight])[weight]
         if not theirs.endswith(".weight"):
             return {each: each for each in modules}
-        found[name] = (f"{family.base}." if part == "encoder" else "") + theirs.removesuffix(".weight")
+        found[name] = (f"{family.base}." if part == "encoder" and model.kind else "") + theirs.removesuffix(
+            ".weight"
+        )
     return found
 
 

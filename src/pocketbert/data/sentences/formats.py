@@ -14,15 +14,15 @@ class Format:
 
     texts: tuple[str, ...]
     label: str | None = None
-    kind: Literal["none", "class", "score", "binary"] = "none"
-    """What a label is: one of several classes, a number from -1 to 1, or 0 and 1."""
+    kind: Literal["none", "class", "number", "score", "binary"] = "none"
+    """What a label is: one of several classes, any number, one from -1 to 1, or 0 and 1."""
     more: bool = False
     """Whether further columns of texts may follow."""
 
 
 FORMATS: dict[LossName, Format] = {
     "ranking": Format(("anchor", "positive"), more=True),
-    "cosent": Format(("sentence1", "sentence2"), "score", "score"),
+    "cosent": Format(("sentence1", "sentence2"), "score", "number"),
     "cosine": Format(("sentence1", "sentence2"), "score", "score"),
     "softmax": Format(("sentence1", "sentence2"), "label", "class"),
     "contrastive": Format(("sentence1", "sentence2"), "label", "binary"),

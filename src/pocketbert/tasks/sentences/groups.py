@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pocketbert.errors import InputError
 from pocketbert.tables import Row, read_rows
 
-Kind = Literal["none", "class", "score", "binary"]
+Kind = Literal["none", "class", "number", "score", "binary"]
 YES, NO = ("1", "true", "yes", "1.0"), ("0", "false", "no", "0.0")
 
 
@@ -55,7 +55,8 @@ def read_groups(
 ) -> Groups:
     """Rows of tables with some columns of texts, and a label if its column is named.
 
-    A `score` is divided by `scale`; a `binary` label is 0 or 1; a `class` is one of `names`, or of those found.
+    A `number` is any; a `score` is divided by `scale` and then lies in -1 … 1; a `binary` label is 0 or 1; a `class` is
+    one of `names`, or of those that are found.
     """
     wanted = [*columns, *([] if label is None else [label])]
     places: dict[str, int] = {}
@@ -122,6 +123,8 @@ def _label(row: Row, column: str, kind: Kind, scale: float) -> float | str:
         if label not in YES + NO:
             raise InputError(f"{row.place}: {column!r} is {label!r}; allowed are 1 (alike) and 0 (not)")
         return float(label in YES)
+    if kind == "number":
+        return row.number(column)
     score = row.number(column) / scale
     if not -1 <= score <= 1:
         raise InputError(

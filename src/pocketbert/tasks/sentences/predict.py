@@ -55,19 +55,24 @@ class TorchEmbedder:
         return int(most)
 
     def encode(
-        self, texts: Iterable[str], *, prompt: str | None = None, progress: Progress | None = None
+        self, texts: Iterable[str], *, prompt_name: str | None = None, progress: Progress | None = None
     ) -> Vectors:
-        """The vectors (N, D) of texts; `prompt` names the text of the config that is put before each."""
-        name = prompt if prompt is not None else self.config.default_prompt
+        """The vectors (N, D) of texts; `prompt_name` is one of the config's prompts, put before each."""
+        return self.read(self.pack(texts, prompt_name=prompt_name), progress=progress)
+
+    def pack(self, texts: Iterable[str], *, prompt_name: str | None = None) -> Texts:
+        """Texts as tokens, behind a prompt of the config: the one that is named, else its own default if it has one."""
+        name = prompt_name if prompt_name is not None else self.config.default_prompt
         if name is not None and name not in self.config.prompts:
             known = ", ".join(self.config.prompts) or "it has none"
             raise InputError(f"the model has no prompt {name!r}; its prompts: {known}")
         before = "" if name is None else self.config.prompts[name]
-        return self.read(self.pack(before + text for text in texts), progress=progress)
-
-    def pack(self, texts: Iterable[str]) -> Texts:
-        """Texts as tokens."""
-        return Texts.pack(texts, self.tokenizer, max_length=self.longest, lower_case=self.config.lower_case)
+        return Texts.pack(
+            (before + text for text in texts),
+            self.tokenizer,
+            max_length=self.longest,
+            lower_case=self.config.lower_case,
+        )
 
     def read(self, texts: Sequence[Feature], *, progress: Progress | None = None) -> Vectors:
         """The vectors of texts that are tokens already."""

@@ -117,9 +117,9 @@ MEASURES: dict[str, Callable[[Sequence[int], Mapping[int, float]], float]] = {
 
 WORD = re.compile(r"[^\W_]+")
 COMMON = """
-    a an and are as at be but by did do does for from had has have he her his how if in into is it its no not of on or our
-    she so such than that the their them then there these they this to was we were what when where which who why will with
-    you your
+    a an and are as at be but by did do does for from had has have he her his how if in into is it its no not of on or
+    our she so such than that the their them then there these they this to was we were what when where which who why
+    will with you your
 """
 STOP = frozenset(COMMON.split())
 

@@ -1,0 +1,253 @@
+"""Sentences and pairs to teach an embedder with, from the folders of data that the benchmarks use.
+
+    python benchmarks/teaching/sentences_corpus.py DATA --output FOLDER [--sentences 600000] [--seed 0]
+
+DATA has corpus/wikipedia-featured and corpus/novels (texts), nli (CSV), qa (SQuAD JSON), retrieval (ReQA, Cranfield)
+and glue (STS-B, QNLI). Written are
+
+    sentences.txt   one sentence a line, no two the same, in random order, for `train sentences --loss distill`
+    nli.csv         anchor, positive, negative: a premise, what follows from it, what contradicts it
+    questions.csv   anchor, positive: a question, the sentence that holds its answer
+    sts.csv         sentence1, sentence2, score (0 to 5): the training pairs of STS-B
+    counts.json     how many of each, and how many were left out
+
+What an embedder is measured on is never in them: the development and test sets of STS-B, ReQA's test set, QNLI,
+Cranfield, SQuAD 2.0's development set and COVID-QA. Those sets are not read for teaching, and whatever else has one of
+their texts or sentences, but for case and punctuation, is left out and counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pocketbert.data.corpus.plain import by_file, from_wiki
+from pocketbert.tables import read_rows
+from pocketbert.tasks.sentences.collections import read_collection
+from pocketbert.text.sentences import sentence_around, sentences
+
+WIKIPEDIA_SHARE = (
+    0.85  # of the sentences that are neither asked about nor inferred from; novels have the rest
+)
+WORDS = (4, 60)
+LONGEST = 400  # characters
+CAPTION = re.compile(r"\d+jpg\d")  # what stands before each of MPE's premises
+
+
+class Measured:
+    """The texts that embedders are measured on, and how often one of them was met elsewhere."""
+
+    def __init__(self, data: Path) -> None:
+        self.keys: set[str] = set()
+        self.left_out: Counter[str] = Counter()
+        for text in measured_texts(data):
+            self.keys.add(key(text))
+            self.keys.update(map(key, sentences(text)))
+        self.keys.discard("")
+
+    def free(self, source: str, *texts: str) -> bool:
+        """Whether none of some texts is measured on; if one is, that is counted."""
+        if any(key(text) in self.keys for text in texts):
+            self.left_out[source] += 1
+            return False
+        return True
+
+
+def key(text: str) -> str:
+    """A text but for case, accents' spelling and punctuation."""
+    return " ".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def tidy(text: str) -> str:
+    """A text in one line, with single blanks."""
+    return " ".join(text.split())
+
+
+def measured_texts(data: Path) -> Iterator[str]:
+    """All texts of the sets that are only measured on."""
+    glue = data / "glue"
+    for name in ("dev", "test"):
+        for row in read_rows(glue / "STS-B" / f"{name}.tsv", quotes="characters"):
+            yield from (str(row.cells["sentence1"]), str(row.cells["sentence2"]))
+        for row in read_rows(glue / "QNLI" / f"{name}.tsv", quotes="characters"):
+            yield from (str(row.cells["question"]), str(row.cells["sentence"]))
+    for path in (data / "retrieval" / "reqa-squad" / "test.json", data / "retrieval" / "cranfield"):
+        collection = read_collection([str(path)])
+        yield from (*collection.corpus, *collection.queries)
+    for name in ("squad2-dev", "covidqa-long"):
+        for context, qas in paragraphs(data / "qa" / f"{name}.json"):
+            yield context
+            yield from (question["question"] for question in qas)
+
+
+def paragraphs(file: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The paragraphs of a SQuAD file with their questions."""
+    for article in json.loads(file.read_text(encoding="utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            yield paragraph["context"], paragraph["qas"]
+
+
+def training_questions(data: Path) -> Iterator[tuple[str, str, str]]:
+    """Source, question, and the sentence that holds its answer, from sets made for training."""
+    reqa = json.loads((data / "retrieval" / "reqa-squad" / "train.json").read_text(encoding="utf-8"))
+    for question, answer in zip(reqa["questions"], reqa["answers"], strict=True):
+        yield "reqa", tidy(question), tidy(answer)
+    for file in sorted((data / "qa").glob("*-train.json")):
+        for context, qas in paragraphs(file):
+            for asked in qas:
+                if asked.get("answers"):
+                    answer = asked["answers"][0]
+                    start = int(answer["answer_start"])
+                    first, last = sentence_around(context, start, start + len(answer["text"]))
+                    yield file.stem, tidy(asked["question"]), tidy(context[first:last])
+
+
+def inferences(data: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Source, premise, hypothesis and label of all pairs; of several premises each stands alone, without a label."""
+    for file in sorted((data / "nli").glob("*/*.csv")):
+        for row in read_rows(file, columns=("premise", "hypothesis", "label")):
+            premise, hypothesis, label = (str(row.cells[name]) for name in ("premise", "hypothesis", "label"))
+            premises = [part.strip() for part in CAPTION.split(premise) if part.strip()]
+            for one in premises:
+                yield file.parent.name, tidy(one), tidy(hypothesis), label if len(premises) == 1 else ""
+
+
+def triplets(
+    pairs: Iterable[tuple[str, str, str, str]], measured: Measured
+) -> Iterator[tuple[str, str, str]]:
+    """A premise with what follows and what contradicts, as often as it has both."""
+    known: dict[str, dict[str, list[str]]] = {}
+    for source, premise, hypothesis, label in pairs:
+        if label in ("entailment", "contradiction") and measured.free(
+            f"nli.csv: {source}", premise, hypothesis
+        ):
+            known.setdefault(premise, {}).setdefault(label, []).append(hypothesis)
+    for premise, found in known.items():
+        for positive, negative in zip(
+            found.get("entailment", ()), found.get("contradiction", ()), strict=False
+        ):
+            yield premise, positive, negative
+
+
+def fits(text: str) -> bool:
+    """Whether a sentence is one: words enough, and not too many."""
+    return len(text) <= LONGEST and WORDS[0] <= len(text.split()) <= WORDS[1] and text[0] not in "|{[<"
+
+
+class Chosen:
+    """Sentences without doubles, by the source each came from."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self.texts: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self._seen: set[str] = set()
+
+    def add(self, source: str, texts: Iterable[str], *, most: int | None = None) -> None:
+        """Add sentences of a source until there are enough of it."""
+        for text in texts:
+            if most is not None and self.counts[source] >= most:
+                return
+            text = tidy(text)
+            words = key(text)
+            if not text or not fits(text) or words in self._seen or not self.measured.free(source, text):
+                continue
+            self._seen.add(words)
+            self.texts.append(text)
+            self.counts[source] += 1
+
+
+def shuffled_documents(
+    files: list[Path], read: Callable[[Path], Iterable[Iterable[str]]], draw: random.Random
+) -> list[str]:
+    """All sentences of some files, in random order."""
+    found = [sentence for file in sorted(files) for document in read(file) for sentence in document]
+    draw.shuffle(found)
+    return found
+
+
+def write_table(file: Path, header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> int:
+    """Write a CSV file; returns how many rows there are."""
+    kept = list(rows)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([header, *kept])
+    return len(kept)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--sentences", type=int, default=600_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+
+    data, draw = options.data, random.Random(options.seed)
+    measured = Measured(data)
+    questions = [
+        row for row in training_questions(data) if measured.free(f"questions.csv: {row[0]}", *row[1:])
+    ]
+    chosen = Chosen(measured)
+    chosen.add(
+        "nli", (text for _, premise, hypothesis, _ in inferences(data) for text in (premise, hypothesis))
+    )
+    for source, question, answer in training_questions(data):
+        chosen.add(f"questions: {source}", (question, answer))
+    for file in sorted((data / "qa").glob("*-train.json")):
+        chosen.add(
+            f"paragraphs: {file.stem}",
+            (text for context, _ in paragraphs(file) for text in sentences(context)),
+        )
+    left = max(0, options.sentences - len(chosen.texts))
+    corpus = data / "corpus"
+    novels = shuffled_documents(list((corpus / "novels" / "corpus").glob("*.txt")), by_file, draw)
+    chosen.add("novels", novels, most=round((1 - WIKIPEDIA_SHARE) * left))
+    articles = shuffled_documents(list((corpus / "wikipedia-featured").glob("*.txt")), from_wiki, draw)
+    chosen.add("wikipedia", articles, most=options.sentences - len(chosen.texts))
+    draw.shuffle(chosen.texts)
+
+    options.output.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{sentence}\n" for sentence in chosen.texts)
+    (options.output / "sentences.txt").write_text(text, encoding="utf-8")
+    scored = (
+        tuple(str(row.cells[name]) for name in ("sentence1", "sentence2", "score"))
+        for row in read_rows(data / "glue" / "STS-B" / "train.tsv", quotes="characters")
+    )
+    tables = {
+        "nli.csv": write_table(
+            options.output / "nli.csv",
+            ("anchor", "positive", "negative"),
+            triplets(inferences(data), measured),
+        ),
+        "questions.csv": write_table(
+            options.output / "questions.csv", ("anchor", "positive"), ((row[1], row[2]) for row in questions)
+        ),
+        "sts.csv": write_table(
+            options.output / "sts.csv",
+            ("sentence1", "sentence2", "score"),
+            (row for row in scored if measured.free("sts.csv", *row[:2])),
+        ),
+    }
+    counts = {
+        "sentences": len(chosen.texts),
+        "by_source": dict(chosen.counts),
+        "tables": tables,
+        "measured_texts": len(measured.keys),
+        "left_out": dict(measured.left_out),
+    }
+    (options.output / "counts.json").write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(counts, indent=2))
+
+
+if __name__ == "__main__":
+    main()

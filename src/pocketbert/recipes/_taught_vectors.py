@@ -1,0 +1,192 @@
+"""A teacher's vectors of every text, read once and kept on disk, however many epochs, students or seeds follow.
+
+    cache/
+      vectors.json        whose vectors of which texts these are
+      vectors-00000.npy   so many of them, (texts, dimensions), in half precision
+
+Half precision moves the cosine of two vectors by less than a thousandth. A shard is written in one step, so reading can
+be stopped and goes on; it is mapped, not loaded, so a million vectors need no memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pocketbert import checkpoint, hub
+from pocketbert.errors import CheckpointError, InputError
+from pocketbert.recipes._soft_labels import fingerprint
+from pocketbert.tasks.sentences.predict import TorchEmbedder
+from pocketbert.tasks.sentences.texts import TextSource
+from pocketbert.train.machine import processes
+
+TEXTS_IN_A_SHARD = 8192
+SAMPLE = 20_000  # vectors that the main directions are found from
+Floats = NDArray[np.float32]
+
+
+class Digest:
+    """Passes texts on and remembers how many there were, and a hash of them all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._hash = hashlib.sha256()
+
+    def watch(self, texts: Iterable[str]) -> Iterator[str]:
+        for text in texts:
+            data = text.encode("utf-8", "surrogatepass")
+            self._hash.update(len(data).to_bytes(8, "little"))
+            self._hash.update(data)
+            self.count += 1
+            yield text
+
+    def __str__(self) -> str:
+        return self._hash.hexdigest()
+
+
+class TaughtVectors:
+    """Vectors of texts by their numbers, from mapped files. D dimensions."""
+
+    def __init__(self, files: list[Path], shard: int, dimensions: int) -> None:
+        self.shard, self.dimensions = shard, dimensions
+        self.basis: Floats | None = None
+        self._parts = [_mapped(file) for file in files]
+
+    def __getitem__(self, numbers: NDArray[np.int64]) -> Floats:
+        """The vectors (N, D) of texts; in the main directions if `project` has been called."""
+        found = np.empty((len(numbers), self._parts[0].shape[1]), dtype=np.float32)
+        parts = numbers // self.shard
+        for part in np.unique(parts):
+            rows = parts == part
+            found[rows] = self._parts[part][numbers[rows] % self.shard]
+        return found if self.basis is None else found @ self.basis
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def project(self, dimensions: int, *, seed: int = 0) -> None:
+        """Turn the vectors so that their main directions come first, and keep so many of them.
+
+        The directions are those of the vectors as they are, not of their differences from a mean, so that cosines
+        change as little as they can; with all dimensions kept they do not change at all.
+        """
+        if dimensions > self.dimensions:
+            raise InputError(
+                f"dimensions = {dimensions}, but the teacher's vectors have {self.dimensions}: give at most so many, "
+                "or projection = learned"
+            )
+        drawn = np.random.default_rng(seed).choice(len(self), min(len(self), SAMPLE), replace=False)
+        sample = self[np.sort(drawn)].astype(np.float64)
+        values, vectors = np.linalg.eigh(sample.T @ sample)
+        main = vectors[:, np.argsort(-values)[:dimensions]]
+        # A direction may point either way; the larger part decides, so that it is the same on every machine.
+        main *= np.sign(main[np.abs(main).argmax(axis=0), np.arange(dimensions)])
+        self.basis, self.dimensions = main.astype(np.float32), dimensions
+
+
+def taught_vectors(
+    name: str, source: TextSource, digest: Digest, folder: Path, *, shard: int = TEXTS_IN_A_SHARD
+) -> tuple[TaughtVectors, dict[str, Any]]:
+    """The vectors of a teacher for every text of a source, and what identifies them.
+
+    What `folder` has of them is not made again. `digest` has seen the texts of the source.
+    """
+    described = {
+        "teacher": _teacher_key(name),
+        "texts": str(digest),
+        "count": digest.count,
+        "texts_in_a_shard": shard,
+    }
+    process = processes()
+    with process.main_process_first():
+        _begin(folder, name, described)
+    count = -(-digest.count // shard)
+    files = [folder / f"vectors-{number:05d}.npy" for number in range(count)]
+    missing = [number for number, file in enumerate(files) if not file.is_file()]
+    mine = set(missing[process.process_index :: process.num_processes])
+    if mine:
+        _read_shards(TorchEmbedder.load(name), source, files, mine, shard)
+    process.wait_for_everyone()
+    width = int(_mapped(files[0]).shape[1])
+    return TaughtVectors(files, shard, width), described
+
+
+def _read_shards(
+    teacher: TorchEmbedder, source: TextSource, files: list[Path], mine: set[int], shard: int
+) -> None:
+    teacher.model.to(processes().device).requires_grad_(False)
+    texts = iter(source)
+    done = 0
+    for number, file in enumerate(files):
+        part = list(islice(texts, shard))
+        if number not in mine:
+            continue
+        _write(file, teacher.encode(part).astype(np.float16))
+        done += 1
+        _show(done, len(mine))
+
+
+def _begin(folder: Path, name: str, described: dict[str, Any]) -> None:
+    index = folder / "vectors.json"
+    if not index.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_json(index, {**described, "name": name})
+        return
+    saved = checkpoint.read_json(index)
+    reasons = {
+        "teacher": f"are of another teacher ({saved.get('name')}) than {name}",
+        "texts": "are of other texts",
+        "count": "are of other texts",
+        "texts_in_a_shard": "are cut into other shards",
+    }
+    for key, reason in reasons.items():
+        if saved.get(key) != described[key]:
+            raise InputError(
+                f"the vectors in {folder} {reason}: give another --cache_dir, or delete that folder"
+            )
+
+
+def _teacher_key(name: str) -> str:
+    """A hash of a teacher's weights, and of how it pools."""
+    folder = hub.resolve(name).folder
+    digest = hashlib.sha256(fingerprint(folder).encode())
+    for file in sorted(
+        (*folder.glob("*.json"), *folder.glob("*_*/config.json"), *folder.glob("*_*/*.safetensors"))
+    ):
+        if file.name not in ("settings.json", "run.json", "scores.json"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _write(file: Path, vectors: NDArray[np.float16]) -> None:
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as stream:
+            np.save(stream, vectors)
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _mapped(file: Path) -> NDArray[np.float16]:
+    try:
+        vectors: NDArray[np.float16] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"the vectors in {file} cannot be read ({error}): delete this file, and it will be made again"
+        ) from error
+    return vectors
+
+
+def _show(done: int, of: int) -> None:
+    if sys.stderr.isatty() and processes().is_main_process:
+        sys.stderr.write(f"\r\x1b[2Kthe teacher reads: {done:,} of {of:,} shards" + "\n" * (done == of))
+        sys.stderr.flush()
