@@ -57,7 +57,7 @@ def command(
     """Write a vector for each text of files.
 
     FILE is a text file with a text a line, "-" for the standard input, or a table (.csv, .tsv, .jsonl, .parquet) whose
-    column --text names. Texts and vectors are never all held in memory.
+    column --text names. Vectors are written as they come, and never all held in memory.
     """
     from pocketbert.cli.texts import told
     from pocketbert.runtime.embed import Embedder
