@@ -123,6 +123,26 @@ def test_shrinking(tmp_path: Path) -> None:
     assert (small.config.num_hidden_layers, small.config.attention_probs_dropout_prob) == (1, 0.0)
 
 
+def test_scores_of_tasks(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    save(parity.redraw(build("mobilebert-nano")), tmp_path / "weights")
+    Tokenizer.load().save(tmp_path / "weights")
+    shutil.copytree(EXAMPLES / "glue", tmp_path / "data" / "glue")
+    tags = tmp_path / "data" / "tags" / "wnut17"
+    tags.mkdir(parents=True)
+    for name in ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"):
+        shutil.copy(EXAMPLES / "names.conll", tags / name)
+    places = [flag for name in ("weights", "data", "work") for flag in (f"--{name}", tmp_path / name)]
+    given = ["--tasks", "sst-2,wnut17", "--steps", 2, "--threads", 1, "--dry"]
+    output = run("tasks.py", *places, *given)
+    measured = {name: row for line in output.splitlines() for name, row in json.loads(line).items()}
+    assert list(measured) == ["sst-2", "wnut17"]
+    for row in measured.values():
+        assert all(0 <= row[way][row["score"]] <= 100 for way in ("torch", "fp32", "int8"))
+        assert row["int8"]["megabytes"] < row["fp32"]["megabytes"]
+    assert measured["sst-2"]["settings"]["learning_rate"] == 5e-5
+
+
 def test_questions_for_a_small_reader(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     rows = [
