@@ -112,14 +112,18 @@ def test_shrinking(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "squad-train.json", tmp_path / "questions" / "train.json")
     shutil.copy(EXAMPLES / "squad-dev.json", tmp_path / "questions" / "held-out.json")
     places = [flag for name in ("reader", "questions", "work") for flag in (f"--{name}", tmp_path / name)]
-    sizes = ["--blocks", 1, "--steps", 2, "--rates", 1e-3, "--batch", 4, "--length", 64, "--threads", 1]
-    measured = last_line(run("shrink.py", *places, *sizes, "--dry"))
-    (stage,) = measured["stages"]
-    (gone,) = stage["removed"]
+    sizes = ["--blocks", "1,1", "--steps", "2,1", "--rates", "1e-3,1e-3", "--batch", 4, "--length", 64]
+    measured = last_line(run("shrink.py", *places, *sizes, "--threads", 1, "--dry"))
+    first, again = measured["stages"]
+    (gone,) = first["removed"]
+    assert again["removed"] == []
     assert gone["block"] in (0, 1)
     assert gone["distance"] > 0
     assert {"best_f1", "HasAns_f1"} <= set(measured["scores"])
-    small = load(tmp_path / "work" / "blocks-1", head="question-answering")
+    before, small = (
+        load(tmp_path / "work" / name, head="question-answering") for name in ("blocks-1", "blocks-1-2")
+    )
+    assert not torch.equal(before.head.linear.weight, small.head.linear.weight)
     assert (small.config.num_hidden_layers, small.config.attention_probs_dropout_prob) == (1, 0.0)
 
 
