@@ -32,6 +32,12 @@ def recorded(name: str, key: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[key]["value"]
 
 
+def entries(name: str, prefix: str) -> list[str]:
+    """The keys of results/NAME.json that begin so."""
+    document = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return [key for key in document if key.startswith(prefix)]
+
+
 def circumstance(name: str, key: str, which: str) -> Any:
     """Where, when or with what an entry of results/NAME.json was measured."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[key]["circumstances"][which]

@@ -1,11 +1,11 @@
 """Make a small reader of a large one: leave out the blocks it misses least, teach the rest, and again.
 
-    python benchmarks/shrink.py --questions FOLDER --work runs/mini [--blocks 16,12,10,8,7,6] [--steps 200,...]
+    python benchmarks/shrink.py --questions FOLDER --work runs/mini [--blocks 16,12,10,8,7,6,6] [--steps 200,...]
 
 At every stage the distance is that of its answers' distributions to the large reader's, on windows of FOLDER/train.json
 (`teaching/questions.py`); then the smaller reader learns from the large one's soft labels. WORK keeps all stages: what
-is done is not done again, and what was killed goes on. The last stage is scored on FOLDER/held-out.json. Written to
-results/compress.json.
+is done is not done again, and what was killed goes on. A number of blocks that comes twice learns twice, the second
+time from where the first ended. The last stage is scored on FOLDER/held-out.json. Written to results/compress.json.
 """
 
 from __future__ import annotations
@@ -45,14 +45,18 @@ def main() -> None:
     examiner: Examiner | None = None
     source = options.reader
     stages = []
-    for count, number, rate in zip(blocks, steps, rates, strict=True):
-        start = options.work / f"start-{count}"
+    for stage, (count, number, rate) in enumerate(zip(blocks, steps, rates, strict=True)):
+        again = blocks[:stage].count(count)
+        name = f"{count}-{again + 1}" if again else str(count)
+        start = options.work / f"start-{name}"
         if not (start / "removed.json").is_file():
             examiner = examiner or Examiner(options)
             examiner.shrink(source, start, count)
-        last = count == blocks[-1]
+        last = stage == len(blocks) - 1
         taught = Run(
-            options.work / f"blocks-{count}", ("train", "squad"), flags(options, start, number, rate, last)
+            options.work / f"blocks-{name}",
+            ("train", "squad"),
+            flags(options, start, number, rate, last=last, seed=count + 100 * again),
         )
         taught = replace(taught, done="scores.json" if last else "model.safetensors")
         taught.finish(options.threads)
@@ -129,7 +133,9 @@ class Examiner:
         (folder / "removed.json").write_text(json.dumps({"removed": gone}), encoding="utf-8")
 
 
-def flags(options: argparse.Namespace, start: Path, steps: int, rate: float, last: bool) -> dict[str, Any]:
+def flags(
+    options: argparse.Namespace, start: Path, steps: int, rate: float, *, last: bool, seed: int
+) -> dict[str, Any]:
     return {
         "model": start,
         "teacher": options.reader,
@@ -142,13 +148,14 @@ def flags(options: argparse.Namespace, start: Path, steps: int, rate: float, las
         "max_steps": steps,
         "optim": "relative",
         "learning_rate": rate,
-        "warmup_ratio": 0.02 if last else 0.05,
+        "warmup_ratio": 0.02 if steps > 1000 else 0.05,
         "alpha": 0.8,
-        **({"ema_decay": 0.998, "eval_steps": steps} if last else {}),
+        **({"ema_decay": 0.998} if steps > 1000 else {}),
+        **({"eval_steps": steps} if last else {}),
         "eval_strategy": "steps" if last else "no",
         "save_steps": 250,
         "mixed_precision": options.precision,
-        "seed": int(start.name.removeprefix("start-")),  # other stages, other windows
+        "seed": seed,  # other stages, other windows
         "resume_from_checkpoint": "latest",
     }
 
@@ -162,10 +169,12 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--questions", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for all stages")
-    parser.add_argument("--blocks", default="16,12,10,8,7,6", help="how many stay, stage by stage")
-    parser.add_argument("--steps", default="200,250,300,400,400,6000", help="of learning, stage by stage")
+    parser.add_argument("--blocks", default="16,12,10,8,7,6,6", help="how many stay, stage by stage")
     parser.add_argument(
-        "--rates", default="4e-4,5e-4,5e-4,1e-3,1e-3,1e-3", help="peak rates, relative to the weights"
+        "--steps", default="200,250,300,400,400,6000,10000", help="of learning, stage by stage"
+    )
+    parser.add_argument(
+        "--rates", default="4e-4,5e-4,5e-4,1e-3,1e-3,1e-3,1e-3", help="peak rates, relative to the weights"
     )
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)

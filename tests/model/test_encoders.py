@@ -10,7 +10,7 @@ import torch
 import parity
 from pocketbert.errors import ConfigError, InputError
 from pocketbert.heads import build
-from pocketbert.model import PRESETS, MobileBertConfig, build_encoder, preset
+from pocketbert.model import PRESETS, MobileBertConfig, build_encoder, layers, preset
 from pocketbert.model.measure import measure
 
 NANO = [
@@ -267,3 +267,18 @@ def test_dropout_is_off_in_evaluation_and_on_in_training() -> None:
     assert torch.equal(encoder.eval()(ids).last, encoder(ids).last)
     encoder.train()
     assert not torch.equal(encoder(ids).last, encoder(ids).last)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
+def test_attention_on_a_processor_is_exact_in_mixed_precision(kind: torch.dtype) -> None:
+    torch.manual_seed(0)
+    given = [torch.randn(2, 4, 9, 8).to(kind).requires_grad_() for _ in range(3)]
+    bias = torch.zeros(2, 1, 1, 9, dtype=kind)
+    bias[1, ..., 6:] = -1e4
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = layers.attend(*given, bias, 0.0)
+    exact = layers.attend(*(each.float() for each in given), bias.float(), 0.0)
+    assert mixed.dtype == torch.float32
+    assert torch.equal(mixed, exact)
+    mixed.sum().backward()
+    assert all(each.grad is not None and each.grad.dtype == kind for each in given)

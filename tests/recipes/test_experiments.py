@@ -112,15 +112,39 @@ def test_shrinking(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "squad-train.json", tmp_path / "questions" / "train.json")
     shutil.copy(EXAMPLES / "squad-dev.json", tmp_path / "questions" / "held-out.json")
     places = [flag for name in ("reader", "questions", "work") for flag in (f"--{name}", tmp_path / name)]
-    sizes = ["--blocks", 1, "--steps", 2, "--rates", 1e-3, "--batch", 4, "--length", 64, "--threads", 1]
-    measured = last_line(run("shrink.py", *places, *sizes, "--dry"))
-    (stage,) = measured["stages"]
-    (gone,) = stage["removed"]
+    sizes = ["--blocks", "1,1", "--steps", "2,1", "--rates", "1e-3,1e-3", "--batch", 4, "--length", 64]
+    measured = last_line(run("shrink.py", *places, *sizes, "--threads", 1, "--dry"))
+    first, again = measured["stages"]
+    (gone,) = first["removed"]
+    assert again["removed"] == []
     assert gone["block"] in (0, 1)
     assert gone["distance"] > 0
     assert {"best_f1", "HasAns_f1"} <= set(measured["scores"])
-    small = load(tmp_path / "work" / "blocks-1", head="question-answering")
+    before, small = (
+        load(tmp_path / "work" / name, head="question-answering") for name in ("blocks-1", "blocks-1-2")
+    )
+    assert not torch.equal(before.head.linear.weight, small.head.linear.weight)
     assert (small.config.num_hidden_layers, small.config.attention_probs_dropout_prob) == (1, 0.0)
+
+
+def test_scores_of_tasks(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    save(parity.redraw(build("mobilebert-nano")), tmp_path / "weights")
+    Tokenizer.load().save(tmp_path / "weights")
+    shutil.copytree(EXAMPLES / "glue", tmp_path / "data" / "glue")
+    tags = tmp_path / "data" / "tags" / "wnut17"
+    tags.mkdir(parents=True)
+    for name in ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"):
+        shutil.copy(EXAMPLES / "names.conll", tags / name)
+    places = [flag for name in ("weights", "data", "work") for flag in (f"--{name}", tmp_path / name)]
+    given = ["--tasks", "sst-2,wnut17", "--steps", 2, "--threads", 1, "--dry"]
+    output = run("tasks.py", *places, *given)
+    measured = {name: row for line in output.splitlines() for name, row in json.loads(line).items()}
+    assert list(measured) == ["sst-2", "wnut17"]
+    for row in measured.values():
+        assert all(0 <= row[way][row["score"]] <= 100 for way in ("torch", "fp32", "int8"))
+        assert row["int8"]["megabytes"] < row["fp32"]["megabytes"]
+    assert measured["sst-2"]["settings"]["learning_rate"] == 5e-5
 
 
 def test_questions_for_a_small_reader(tmp_path: Path) -> None:

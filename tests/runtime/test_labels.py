@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -58,6 +59,13 @@ class TestClassifier:
             assert [name for name, _ in found.top()] == sorted(
                 LABELS, key=found.scores.__getitem__, reverse=True
             )
+
+    def test_several_threads_may_ask_at_once(self, folders) -> None:
+        classifier = Classifier.load(folders["classification"])
+        alone = [classifier(text).scores for text in TEXTS]
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(lambda number: classifier(TEXTS[number % 3]).scores, range(60)))
+        assert together == [alone[number % 3] for number in range(60)]
 
     def test_pairs(self, folders) -> None:
         classifier = Classifier.load(folders["classification"])

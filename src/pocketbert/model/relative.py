@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pocketbert.model.layers import keep_columns, keep_rows, rows_of_heads
+from pocketbert.model.layers import attend, keep_columns, keep_rows, rows_of_heads
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,7 @@ class RelativeAttention(nn.Module):
         query = query + self.content_bias.unsqueeze(1)
         dropout = self.dropout if self.training else 0.0
         if not want_map:
-            context = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
-            return context, None  # (B, H, S, D)
+            return attend(query, key, value, bias, dropout), None  # (B, H, S, D)
         probabilities = (query @ key.mT / math.sqrt(self.head_size) + bias).softmax(dim=-1)  # (B, H, S, K)
         return F.dropout(probabilities, dropout) @ value, probabilities
 

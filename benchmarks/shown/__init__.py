@@ -1,0 +1,1 @@
+"""Results as tables in Markdown, a module for each field."""
