@@ -65,7 +65,7 @@ def test_a_saved_model_gives_the_same_vectors(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_sentence_transformers_gives_the_same_vectors(name: str, tmp_path: Path) -> None:
-    st = pytest.importorskip("sentence_transformers")
+    import sentence_transformers as st
     folder = made(tmp_path, CONFIGS[name])
     theirs = st.SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
     ours = vectors_of(folder)
@@ -75,7 +75,7 @@ def test_sentence_transformers_gives_the_same_vectors(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["roberta-nano", "distilbert-nano", "mobilebert-nano"])
 def test_so_does_it_for_the_family(name: str, tmp_path: Path) -> None:
-    st = pytest.importorskip("sentence_transformers")
+    import sentence_transformers as st
     folder = made(tmp_path, CONFIGS["mean"], name)
     # One by one: transformers' MobileBERT lets the last word of a text see the padding after it.
     theirs = st.SentenceTransformer(str(folder), device="cpu").encode(TEXTS, batch_size=1)
@@ -85,7 +85,7 @@ def test_so_does_it_for_the_family(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max", "mean_sqrt_len_tokens"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_their_folders_give_the_same_vectors_here(pooling: str, tmp_path: Path) -> None:
-    st = pytest.importorskip("sentence_transformers")
+    import sentence_transformers as st
     from sentence_transformers import models
 
     torch.manual_seed(3)

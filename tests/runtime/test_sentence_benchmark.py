@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from pocketbert.text.sentence_config import SentenceConfig
 from small_sentences import sentence_folder, toy_reranker
 
@@ -16,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_all_contenders_agree(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
     model = sentence_folder(tmp_path / "model", SentenceConfig(max_seq_length=40))
     toy_reranker(tmp_path / "cross")
     arguments = [

@@ -34,7 +34,7 @@ def vectors() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def theirs():
-    st = pytest.importorskip("sentence_transformers")
+    import sentence_transformers as st
     return st.util
 
 
