@@ -89,7 +89,8 @@ def hold_out(
 ) -> tuple[Groups, Groups]:
     """Split into (kept, held out) by the first text of a row, so that it is never on both sides.
 
-    Which side it is on depends on its words and the seed, not on its place. At most `most` rows are held out, but those of one text at least.
+    Which side it is on depends on its words and the seed, not on its place. At most `most` rows are held out, but those
+    of one text at least.
     """
     if not 0.0 < fraction < 1.0:
         raise InputError(f"validation_split = {fraction}: must lie between 0 and 1")
