@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from pocketbert import hub
 from pocketbert.errors import InputError
@@ -45,17 +44,11 @@ class Measured:
         with click.progressbar(length=len(texts), label="reading", file=sys.stderr) as bar:
             return self.embedder.encode(texts, prompt_name=known, progress=bar.update)[:, : self.dimensions]
 
-    def columns(self, groups: Groups) -> list[Vectors]:
-        """The vectors of each column of texts; a text is read once."""
-        used, places = np.unique(groups.numbers, return_inverse=True)
-        vectors = self([groups.texts[number] for number in used])
-        return [vectors[column] for column in places.reshape(groups.numbers.shape).T]
-
 
 def measure_sts(model: Measured, files: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Pearson's and Spearman's correlation of cosines with the scores of pairs."""
     pairs = _read(files, options, PAIR, label="score", kind="number")
-    left, right = model.columns(pairs)
+    left, right = pairs.vectors(model)
     return {
         "pairs": len(pairs),
         **metrics.likeness(left, right, pairs.labels if pairs.labels is not None else ()),
@@ -65,7 +58,7 @@ def measure_sts(model: Measured, files: tuple[str, ...], **options: Any) -> dict
 def measure_pairs(model: Measured, files: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """How well a threshold on the cosine tells pairs that are alike from others."""
     pairs = _read(files, options, PAIR, label="label", kind="binary")
-    left, right = model.columns(pairs)
+    left, right = pairs.vectors(model)
     labels = pairs.labels if pairs.labels is not None else ()
     return {"pairs": len(pairs), **metrics.same(metrics.cosines(left, right), labels)}
 
@@ -73,7 +66,7 @@ def measure_pairs(model: Measured, files: tuple[str, ...], **options: Any) -> di
 def measure_triplets(model: Measured, files: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """How often the positive is nearer than the negative."""
     rows = _read(files, options, TRIPLET)
-    return {"triplets": len(rows), **metrics.triplets(*model.columns(rows))}
+    return {"triplets": len(rows), **metrics.triplets(*rows.vectors(model))}
 
 
 def measure_mining(model: Measured, files: tuple[str, ...], **options: Any) -> dict[str, Any]:

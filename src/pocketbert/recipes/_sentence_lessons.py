@@ -7,7 +7,7 @@ how the model is measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def lessons_of(settings: SentenceVectorSettings, embedder: TorchEmbedder) -> Les
         likeness = measure_sts(pairs, judged)
         return {f"sts_{name}": value for name, value in likeness.items()} | found.measure(lesson, judged)
 
-    return Lessons(**{**vars(found), "measure": measure, "best": "sts_spearman"})
+    return replace(found, measure=measure, best="sts_spearman")
 
 
 def read_sts(
@@ -70,7 +70,7 @@ def read_sts(
 
 def measure_sts(pairs: Groups, embedder: TorchEmbedder) -> dict[str, float]:
     """Pearson's and Spearman's correlation of cosines and scores."""
-    left, right = _column_vectors(pairs, embedder)
+    left, right = pairs.vectors(embedder.encode)
     return metrics.likeness(left, right, pairs.labels if pairs.labels is not None else ())
 
 
@@ -128,15 +128,14 @@ def _own_columns(settings: SentenceVectorSettings) -> tuple[str, ...]:
     form = FORMATS[settings.loss]
     if not form.more:
         return form.texts
-    first = next(iter(read_rows(settings.train_file[0], columns=form.texts)), None)
-    # A column of a Parquet file or a hub set is read only if it is asked for, so its names are not all here.
+    first = next(iter(read_rows(settings.train_file[0])), None)
     return form.texts if first is None or "negative" not in first.cells else (*form.texts, "negative")
 
 
 def _measure_groups(
     loss: str, lesson: SentenceLesson, held: Groups, embedder: TorchEmbedder
 ) -> dict[str, float]:
-    columns = _column_vectors(held, embedder)
+    columns = held.vectors(embedder.encode)
     labels = held.labels
     if loss == "triplet":
         return metrics.triplets(*columns)
@@ -159,13 +158,6 @@ def _measure_groups(
             "macro_f1": scores.f1(labels, said, average="macro"),
         }
     return metrics.likeness(columns[0], columns[1], labels)
-
-
-def _column_vectors(groups: Groups, embedder: TorchEmbedder) -> list[NDArray[np.float32]]:
-    """The vectors of each column; a text that stands in several rows is read once."""
-    used, places = np.unique(groups.numbers, return_inverse=True)
-    vectors = embedder.encode(groups.texts[number] for number in used)
-    return [vectors[column] for column in places.reshape(groups.numbers.shape).T]
 
 
 def _taught(settings: SentenceVectorSettings, embedder: TorchEmbedder) -> Lessons:

@@ -5,7 +5,7 @@ Every text is held once, however many rows it stands in; its number tells whethe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
@@ -33,9 +33,11 @@ class Groups:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def column(self, number: int) -> list[str]:
-        """The texts of a column."""
-        return [self.texts[text] for text in self.numbers[:, number]]
+    def vectors(self, encode: Callable[[list[str]], NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """The vectors (N, D) of each column; a text that stands in several places is read once."""
+        used, places = np.unique(self.numbers, return_inverse=True)
+        found = encode([self.texts[number] for number in used])
+        return [found[column] for column in places.reshape(self.numbers.shape).T]
 
     def take(self, rows: NDArray[Any] | slice) -> Groups:
         """Some of the rows; the texts stay, and so do their numbers."""
@@ -87,7 +89,8 @@ def hold_out(
 ) -> tuple[Groups, Groups]:
     """Split into (kept, held out) by the first text of a row, so that it is never on both sides.
 
-    Which side it is on depends on its words and the seed, not on its place. At most `most` rows are held out.
+    Which side it is on depends on its words and the seed, not on its place. At most `most` rows are held out, but those
+    of one text at least.
     """
     if not 0.0 < fraction < 1.0:
         raise InputError(f"validation_split = {fraction}: must lie between 0 and 1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -99,8 +98,3 @@ class Texts(Sequence[Feature]):
             raise IndexError(number)
         place = slice(self.bounds[number % len(self)], self.bounds[number % len(self) + 1])
         return Feature(self.ids[place], self.types[place], layout=self.layout)
-
-
-def lines_of(file: str | os.PathLike[str]) -> list[str]:
-    """All lines of a text file that hold something."""
-    return list(TextSource((os.fspath(file),)))
