@@ -66,6 +66,7 @@ def test_a_saved_model_gives_the_same_vectors(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", CONFIGS)
 def test_sentence_transformers_gives_the_same_vectors(name: str, tmp_path: Path) -> None:
     import sentence_transformers as st
+
     folder = made(tmp_path, CONFIGS[name])
     theirs = st.SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
     ours = vectors_of(folder)
@@ -76,6 +77,7 @@ def test_sentence_transformers_gives_the_same_vectors(name: str, tmp_path: Path)
 @pytest.mark.parametrize("name", ["roberta-nano", "distilbert-nano", "mobilebert-nano"])
 def test_so_does_it_for_the_family(name: str, tmp_path: Path) -> None:
     import sentence_transformers as st
+
     folder = made(tmp_path, CONFIGS["mean"], name)
     # One by one: transformers' MobileBERT lets the last word of a text see the padding after it.
     theirs = st.SentenceTransformer(str(folder), device="cpu").encode(TEXTS, batch_size=1)

@@ -77,6 +77,7 @@ def test_a_reranker_learns_and_is_a_cross_encoder(loss, data, encoder, tmp_path)
     features = featurise([Example(*pair) for pair in pairs], tokenizer, max_length=32)
     ours = sigmoid(predict(load(tmp_path), features)[:, 0].astype(np.float64))
     import sentence_transformers as st
+
     theirs = st.CrossEncoder(str(tmp_path), device="cpu").predict(pairs)
     assert np.abs(theirs - ours).max() < 1e-5
     assert np.ptp(ours) > 0.01

@@ -75,6 +75,7 @@ def close(found: np.ndarray, expected: np.ndarray) -> bool:
 @pytest.mark.parametrize("name", [*CONFIGS, "roberta"])
 def test_vectors_are_those_of_sentence_transformers(name: str, models) -> None:
     import sentence_transformers as st
+
     theirs, ours = st.SentenceTransformer(str(models[name]), device="cpu"), Embedder.load(models[name])
     for options in ({}, {"normalize_embeddings": True, "truncate_dim": 8}, {"prompt": "Note: "}):
         expected = theirs.encode(TEXTS, **options)

@@ -39,6 +39,7 @@ def reranker(folder) -> Reranker:
 
 def test_scores_are_those_of_a_cross_encoder(folder, reranker) -> None:
     import sentence_transformers as st
+
     theirs = st.CrossEncoder(str(folder), device="cpu")
     pairs = [(QUERY, text) for text in DOCUMENTS]
     expected = theirs.predict(pairs)

@@ -35,6 +35,7 @@ def vectors() -> np.ndarray:
 @pytest.fixture(scope="module")
 def theirs():
     import sentence_transformers as st
+
     return st.util
 
 
