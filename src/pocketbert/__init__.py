@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         InputError,
         MissingExtraError,
         PocketbertError,
+        SearchError,
         TokenizerError,
         TrainingError,
     )
@@ -72,6 +73,7 @@ __all__ = [
     "QuestionAnswerer",
     "Reranker",
     "RobertaConfig",
+    "SearchError",
     "Tagger",
     "Tokenizer",
     "TokenizerError",
@@ -112,6 +114,7 @@ _HOMES = {
     "QuestionAnswerer": "pocketbert.runtime.questions",
     "Reranker": "pocketbert.runtime.rerank",
     "RobertaConfig": "pocketbert.model",
+    "SearchError": "pocketbert.errors",
     "Tagger": "pocketbert.runtime.tags",
     "Tokenizer": "pocketbert.text.tokenizer",
     "TokenizerError": "pocketbert.errors",

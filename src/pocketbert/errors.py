@@ -44,6 +44,10 @@ class ExportError(PocketbertError):
     """An exported model that does not give what the model gave; nothing was written."""
 
 
+class SearchError(PocketbertError):
+    """An index of documents that is missing, damaged, in use, full or made with something else."""
+
+
 class MissingExtraError(PocketbertError, ImportError):
     """A package of an optional extra is not installed."""
 

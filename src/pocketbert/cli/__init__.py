@@ -20,7 +20,7 @@ from pocketbert.errors import InputError, PocketbertError, needing
 # Verb -> (module that defines `command`, line in the help). The lines stand here, and not only in the verbs'
 # docstrings, so that `--help` imports nothing; a test keeps the two equal.
 VERBS = {
-    "ask": ("pocketbert.cli.ask", "Answer a question with the exact words of a page."),
+    "ask": ("pocketbert.cli.ask", "Answer a question with the exact words of a page or a folder."),
     "attention": ("pocketbert.cli.attention", "Write a page that shows where every attention head looks."),
     "bundle": ("pocketbert.cli.bundle", "Write a reader and all that a browser needs to run it."),
     "classify": ("pocketbert.cli.classify", "Label texts with an exported classifier."),
@@ -33,10 +33,12 @@ VERBS = {
     "export": ("pocketbert.cli.export", "Write a model as ONNX files for the light runtime."),
     "features": ("pocketbert.cli.features", "Give a vector for every token, for a model of your own."),
     "fill": ("pocketbert.cli.fill", "Show the likeliest words for each [MASK] in a text."),
+    "index": ("pocketbert.cli.index", "Index the documents of folders, to be searched and asked."),
     "info": ("pocketbert.cli.info", "Show what models are made of: parameters, FLOPs, memory."),
     "list": ("pocketbert.cli.list", "List recipes, their presets and the model presets."),
     "plan": ("pocketbert.cli.plan", "Tell the steps, tokens, memory and time of a run in advance."),
     "rerank": ("pocketbert.cli.rerank", "Show the texts that fit a query best."),
+    "search": ("pocketbert.cli.search", "Find the passages of indexed documents that fit a query."),
     "similar": ("pocketbert.cli.similar", "Show the pairs of texts that are most alike."),
     "tag": ("pocketbert.cli.tag", "Find entities, or tag words, with an exported tagger."),
     "tokens": ("pocketbert.cli.tokens", "Show how a text is cut into tokens."),

@@ -28,6 +28,10 @@ NO_ANSWER = 3  # exit status
               help="Be silent if no answer is likelier than this; 1 never is [default: the model's own].")  # fmt: skip
 @click.option("--why", is_flag=True, help="Show the windows that were read and what each of them said.")
 @click.option("--model", metavar="MODEL", help="Folder or hub name of a reader [default: the embedded one].")
+@click.option("--index", "index", type=click.Path(path_type=Path), metavar="FILE",
+              help="Of a folder: its index [default: .pocketbert.db in it].")  # fmt: skip
+@click.option("--passages", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
+              help="Of a folder: how many passages are read.")  # fmt: skip
 @click.option(
     "--threads", type=int, metavar="N", help="Processor threads [default: OMP_NUM_THREADS, or all]."
 )
@@ -37,15 +41,18 @@ def command(
     question: str | None,
     why: bool,
     model: str | None,
+    index: Path | None,
+    passages: int,
     threads: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Answer a question with the exact words of a page.
+    """Answer a question with the exact words of a page or a folder.
 
     FILE is a text, Markdown, HTML or PDF file, "-" for the standard input, or an http address, which is fetched.
-    Several files are searched as one. Without a QUESTION you are asked for them; where nobody can be asked, they are
-    read from the standard input, one a line. The exit status is 0 with an answer and 3 without one.
+    Several files are searched as one. Of a folder all documents are indexed first, or those that have changed since.
+    Without a QUESTION you are asked for them; where nobody can be asked, they are read from the standard input, one a
+    line. The exit status is 0 with an answer and 3 without one.
     """
     from pocketbert.cli import ask_output
     from pocketbert.runtime.options import Options
@@ -54,6 +61,24 @@ def command(
 
     sources, asked = split(words, question)
     Options.of(options)  # what is wrong with them is said before anything is read
+    if any(map(is_folder, sources)):
+        if len(sources) > 1:
+            raise InputError(
+                "a folder is asked alone; to ask several, index them: pocketbert index DIR DIR --index FILE"
+            )
+        from pocketbert.cli.ask_folder import FolderOutput, open_library
+
+        reader = QuestionAnswerer.load(model, threads=threads)
+        with open_library(Path(sources[0]), index, reader, threads=threads) as library:
+            shown = FolderOutput(as_json=as_json, why=why)
+            asking = [asked] if asked is not None else prompt(taken=False)
+            found = [
+                shown.show(library.ask(each, passages=passages, progress=ask_output.progress, **options))
+                for each in asking
+            ]
+        if not any(found):
+            raise click.exceptions.Exit(NO_ANSWER)
+        return
     pages = [read_page(source) for source in sources]
     reader = QuestionAnswerer.load(model, threads=threads)
     documents = [reader.document(page.text) for page in pages]
@@ -85,6 +110,13 @@ def is_source(word: str) -> bool:
         return True
     with suppress(OSError, ValueError):  # too long for a name, or with a NUL: a question
         return Path(word).exists()
+    return False
+
+
+def is_folder(word: str) -> bool:
+    """Whether a word leads to a folder."""
+    with suppress(OSError, ValueError):
+        return Path(word).is_dir()
     return False
 
 

@@ -48,16 +48,8 @@ class Output:
             click.echo(self._windows(result))
 
     def _sentence(self, answer: Answer) -> str:
-        """The sentence on one line, with the answer in it marked: by colour, or by asterisks where there is none."""
-        text, start = answer.sentence.text, answer.start - answer.sentence.start
-        before, after = _line(text[:start]).lstrip(), _line(text[start + len(answer.text) :]).rstrip()
-        if len(before) > AROUND:
-            before = "… " + before[-AROUND:].partition(" ")[2]
-        if len(after) > AROUND:
-            after = after[:AROUND].rpartition(" ")[0] + " …"
-        words = _line(answer.text)
-        marked = click.style(words, bold=True, fg="green") if self._coloured else f"**{words}**"
-        return f"{before}{marked}{after}"
+        start = answer.start - answer.sentence.start
+        return marked(answer.sentence.text, start, answer.text, coloured=self._coloured)
 
     def _place(self, document: int, start: int) -> str:
         """Page or line; with the name of the file if there are several."""
@@ -105,6 +97,17 @@ def progress(read: int, of: int) -> None:
     """Say on the terminal how far a long reading is."""
     if of >= LONG_READ and sys.stderr.isatty():
         click.echo(f"\r\033[Kread {read} of {of} windows", nl=False, err=True)
+
+
+def marked(sentence: str, start: int, words: str, *, coloured: bool) -> str:
+    """A sentence on one line, with the answer in it marked: by colour, or by asterisks where there is none."""
+    before, after = _line(sentence[:start]).lstrip(), _line(sentence[start + len(words) :]).rstrip()
+    if len(before) > AROUND:
+        before = "… " + before[-AROUND:].partition(" ")[2]
+    if len(after) > AROUND:
+        after = after[:AROUND].rpartition(" ")[0] + " …"
+    answer = _line(words)
+    return f"{before}{click.style(answer, bold=True, fg='green') if coloured else f'**{answer}**'}{after}"
 
 
 def _line(text: str) -> str:

@@ -29,17 +29,20 @@ def sentences(text: str) -> Iterator[str]:
     >>> list(sentences("Dr. Ada wrote it. Who else? Nobody."))
     ['Dr. Ada wrote it.', 'Who else?', 'Nobody.']
     """
+    for start, end in sentence_spans(text):
+        if sentence := text[start:end].strip():
+            yield sentence
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence stands, with the blanks behind it: every character of the text is in one, and in one only."""
     first = 0
     for match in END.finditer(text):
-        if _is_abbreviation(text, match):
-            continue
-        sentence = text[first : match.end()].strip()
-        if sentence:
-            yield sentence
-        first = match.end()
-    rest = text[first:].strip()
-    if rest:
-        yield rest
+        if not _is_abbreviation(text, match):
+            yield first, match.end()
+            first = match.end()
+    if first < len(text):
+        yield first, len(text)
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:

@@ -21,12 +21,13 @@ def read_page(
     kind: Kind | None = None,
     part: Part = "article",
     encoding: str | None = None,
+    name: str | None = None,
 ) -> Page:
     """A page from a file, from "-" (the standard input), from bytes, or from an http or https address.
 
     The kind is told from the content and the name if it is not given. Of an HTML page the article is read, with
     `part="all"` everything that it shows. Nothing is fetched unless the source is a string that begins with
-    http:// or https://. A page without text is an error.
+    http:// or https://. A page without text is an error. `name` is what bytes are called, if they have a name.
 
     >>> read_page(b"<title>Tea</title><p>Boil the water.").text
     'Boil the water.'
@@ -34,7 +35,7 @@ def read_page(
     from pocketbert.text.pages.decoding import decode
 
     _check(kind, part)
-    given = _given(source)
+    given = _given(source, name)
     name = given.name or "the input"
     found = kind or kind_of(given.data, name=given.name, content_type=given.content_type)
     if found == "pdf":
@@ -74,9 +75,9 @@ class _Given:
     charset: str | None = None
 
 
-def _given(source: object) -> _Given:
+def _given(source: object, called: str | None) -> _Given:
     if isinstance(source, bytes):
-        return _Given(source)
+        return _Given(source, called)
     if isinstance(source, str) and source == "-":
         return _Given(_capped(sys.stdin.buffer.read(LARGEST + 1), "the standard input"))
     if isinstance(source, str) and is_address(source):

@@ -1,0 +1,89 @@
+"""How `pocketbert ask` asks a folder: its index is brought up to date first, and answers name their files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pocketbert.cli.ask_output import marked
+from pocketbert.cli.index import progress
+from pocketbert.cli.tokens import visible
+
+if TYPE_CHECKING:
+    from pocketbert.runtime.questions import QuestionAnswerer
+    from pocketbert.search.ask import Asked, Library
+
+
+@contextmanager
+def open_library(
+    folder: Path, index: Path | None, reader: QuestionAnswerer, *, threads: int | None
+) -> Iterator[Library]:
+    """A folder with its index, made or brought up to date, and a reader."""
+    from pocketbert.errors import InputError
+    from pocketbert.search.ask import Library
+    from pocketbert.search.folder import FILE_NAME, files_of, open_index
+    from pocketbert.search.index import Indexer
+    from pocketbert.search.rank import Searcher
+
+    file = folder / FILE_NAME if index is None else index
+    store, embedder = open_index(file, vectors="as it is", threads=threads)
+    with store:
+        indexer = Indexer(store, file.parent, embedder)
+        telling = progress if sys.stderr.isatty() else None
+        report = indexer.update([folder], without=files_of(file), progress=telling)
+        if telling is not None:
+            click.echo("\r\033[K", nl=False, err=True)
+        for skipped in report.failed:
+            click.echo(f"pocketbert: {visible(skipped.path)} {visible(skipped.reason)}", err=True)
+        if not store.statistics().documents:
+            raise InputError(f"{folder} holds no documents; text, Markdown, HTML and PDF files can be read")
+        yield Library(Searcher(store, embedder), reader)
+
+
+class FolderOutput:
+    """Prints answers from a folder."""
+
+    def __init__(self, *, as_json: bool, why: bool) -> None:
+        self._as_json = as_json
+        self._why = why
+        self._coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def show(self, asked: Asked) -> bool:
+        """Print what became of one question; whether there was an answer."""
+        if sys.stderr.isatty():
+            click.echo("\r\033[K", nl=False, err=True)  # where the progress stood
+        if self._as_json:
+            report = asked.to_json()
+            if self._why:
+                report["stretches"] = [
+                    {"file": part.path, "start": part.start, "end": part.end} for part in asked.stretches
+                ]
+            click.echo(json.dumps(report))
+            return asked.found
+        for answer in asked.answers:
+            start = answer.start - answer.sentence_start
+            sentence = marked(answer.sentence, start, answer.text, coloured=self._coloured)
+            click.echo(f"{answer.score:.2f}  {visible(answer.path)}, {answer.where}  {sentence}")
+        if not asked.found:
+            click.echo(_silence(asked))
+        if self._why:
+            click.echo(
+                f"read {asked.read.windows} of {asked.read.of} windows of {len(asked.stretches)} stretches"
+            )
+            for part in asked.stretches:
+                click.echo(f"{visible(part.path)}, characters {part.start} to {part.end}")
+        return asked.found
+
+
+def _silence(asked: Asked) -> str:
+    if not asked.read.complete:
+        return f"no answer in the {asked.read.windows} windows read of {asked.read.of}"
+    scope = "" if asked.complete else f"; the best {asked.passages} of {asked.of} passages were read"
+    return f"not in these documents (probability {asked.no_answer:.2f}{scope})"

@@ -1,0 +1,58 @@
+"""Whether an index in SQLite is whole: the file by SQLite's own checks, then that its tables agree."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import apsw
+
+from pocketbert.search.store import Settings
+
+
+def problems(database: apsw.Connection, settings: Settings) -> Iterator[str]:
+    """What is wrong, in words."""
+    for (line,) in database.execute("pragma integrity_check"):
+        if line != "ok":
+            yield f"SQLite finds: {line}"
+    yield from _counts(database, settings)
+    yield from _texts(database)
+
+
+def _counts(database: apsw.Connection, settings: Settings) -> Iterator[str]:
+    tables = {"words": "words_docsize"} | (
+        {"vectors": "vectors_rowids"} if settings.embedder is not None else {}
+    )
+    keys = {"words": "id", "vectors": "rowid"}
+    for name, table in tables.items():
+        key = keys[name]
+        for what, sql in {
+            f"passages without {name}": f"select count(*) from passages where id not in (select {key} from {table})",  # noqa: S608
+            f"{name} without a passage": f"select count(*) from {table} where {key} not in (select id from passages)",  # noqa: S608
+        }.items():
+            for (count,) in database.execute(sql):
+                if count:
+                    yield f"{count} {what}"
+    sql = "select count(*) from passages where document not in (select id from documents)"
+    for (count,) in database.execute(sql):
+        if count:
+            yield f"{count} passages without a document"
+
+
+def _texts(database: apsw.Connection) -> Iterator[str]:
+    """Whether the passages of each document are its text, from the first character to the last."""
+    sql = 'select number, start, "end", text from passages where document = ? order by number'
+    documents = list(database.execute("select id, path, characters, passages, text_hash from documents"))
+    for number, path, characters, count, text_hash in documents:
+        whole, end, seen = hashlib.sha256(), 0, 0
+        for place, start, stop, text in database.execute(sql, (number,)):
+            if place != seen or start > end or stop - start != len(text):
+                yield f"{path}: passage {place} is not where it should be"
+                break
+            whole.update(text[end - start :].encode())
+            end, seen = stop, seen + 1
+        else:
+            if (end, seen) != (characters, count):
+                yield f"{path}: {seen} passages up to character {end}; it should be {count} up to {characters}"
+            elif whole.hexdigest() != text_hash:
+                yield f"{path}: the text is not what was indexed"

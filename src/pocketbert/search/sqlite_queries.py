@@ -1,0 +1,58 @@
+"""What is asked of SQLite: words as FTS5 takes them, vectors as sqlite-vec does, and filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pocketbert.errors import InputError
+from pocketbert.search.passages import WITHOUT_BLANKS
+from pocketbert.search.store import LARGEST_COUNT, Filter, Vectors
+
+LONELY = re.compile(f"([{WITHOUT_BLANKS}])")
+
+
+def words_query(text: str) -> str:
+    """A text as a query of FTS5 for any of its words; nothing in it is taken for syntax."""
+    words = dict.fromkeys(spaced(text).replace('"', " ").replace("\0", " ").casefold().split())
+    return " OR ".join(f'"{word}"' for word in words if any(map(str.isalnum, word)))
+
+
+def spaced(text: str) -> str:
+    """A text in which letters of scripts without blanks stand alone."""
+    return LONELY.sub(r" \1 ", text)
+
+
+def check_count(count: int) -> int:
+    """Refuse more passages than a query may give."""
+    if not 1 <= count <= LARGEST_COUNT:
+        raise InputError(f"{count} passages are asked for; it must be from 1 to {LARGEST_COUNT}")
+    return count
+
+
+def integers(vectors: Vectors) -> Iterator[bytes]:
+    """Vectors as 8-bit integers that point the same way."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = np.rint(vectors * (127.0 / np.where(largest > 0, largest, 1.0))).astype(np.int8)
+    return (row.tobytes() for row in scaled)
+
+
+def condition(where: Filter, column: str) -> tuple[str, list[Any]]:
+    """SQL that keeps passages of the wanted documents, and its values."""
+    wanted, values = [], []
+    if where.path is not None:
+        wanted.append("path glob ?")
+        values.append(where.path)
+    if where.since is not None:
+        wanted.append("modified >= ?")
+        values.append(where.since)
+    if not wanted:
+        return "", values
+    inner = (
+        "select passages.id from passages join documents on documents.id = passages.document "  # noqa: S608
+        f"where {' and '.join(wanted)}"
+    )
+    return f" and {column} in ({inner})", values
