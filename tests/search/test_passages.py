@@ -51,7 +51,7 @@ def check(text: str, found: list[Passage], words: int, overlap: int) -> None:
         assert len(WORD.findall(text[after.start : before.end])) <= overlap
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(WORDS)), st.integers(1, 12), st.data())
 def test_nothing_is_lost(words: list[str], size: int, data: st.DataObject) -> None:
     text = " ".join(words)
@@ -59,7 +59,7 @@ def test_nothing_is_lost(words: list[str], size: int, data: st.DataObject) -> No
     check(text, passages(text, words=size, overlap=overlap), size, overlap)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(), st.integers(1, 12))
 def test_any_text_will_do(text: str, size: int) -> None:
     check(text, passages(text, words=size, overlap=size // 2), size, size // 2)

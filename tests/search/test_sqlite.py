@@ -81,7 +81,7 @@ def test_damage_is_found(index: Path, at: float) -> None:
     ("sql", "problem"),
     [
         ("delete from words where rowid = 3", "1 passages without words"),
-        ("delete from vectors where rowid = 3", "1 passages without vectors"),
+        ("delete from vectors where passage = 3", "1 passages without vectors"),
         ("delete from passages where id = 3", "1 words without a passage"),
         ("delete from documents where id = 1", "passages without a document"),
         ("update passages set text = replace(text, 'Fish', 'Wish') where id = 1", "not what was indexed"),

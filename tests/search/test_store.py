@@ -141,7 +141,9 @@ def test_any_text_is_a_query(make: Make, query: str) -> None:
 def test_words_of_other_scripts(make: Make) -> None:
     store = make(SETTINGS)
     store.replace([entry("tokyo.txt", "東京は日本の首都である。"), entry("cafe.txt", "Un café très fort.")])
-    assert texts(store, store.by_words("首都", 9, ALL)) == ["東京は日本の首都である。"]
+    found = texts(store, store.by_words("日本の首都はどこですか", 9, ALL))
+    assert found
+    assert all("本の首都" in text for text in found)
     assert store.by_words("都首", 9, ALL) == []
     assert texts(store, store.by_words("cafe", 9, ALL)) == ["Un café très fort."]
 

@@ -56,6 +56,7 @@ def open_index(
             raise CheckpointError(
                 f"{error}; here with --model MODEL, or index words alone: --no-vectors"
             ) from error
+    file.parent.mkdir(parents=True, exist_ok=True)
     return SqliteStore.create(file, settings_for(embedder, model)), embedder
 
 

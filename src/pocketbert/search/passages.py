@@ -85,11 +85,10 @@ def _groups(
             last = len(pieces)  # blanks at the end are no passage
         yield first, last
         begun, first, done, shared = first, last, last, 0
-        while first - 1 > begun and sizes[first - 1] > 0 and shared + sizes[first - 1] <= overlap:
-            # Nothing of a heading's section before it, and no more than fits beside the next piece.
-            if _is_heading(text[slice(*pieces[first - 1])]):
-                break
-            if done < len(pieces) and shared + sizes[first - 1] + sizes[done] > words:
+        if done == len(pieces) or _is_heading(text[slice(*pieces[done])]):
+            continue  # a new section shares nothing with the one before
+        while first - 1 > begun and 0 < sizes[first - 1] <= overlap - shared:
+            if shared + sizes[first - 1] + sizes[done] > words:
                 break
             shared += sizes[first - 1]
             first -= 1

@@ -271,9 +271,9 @@ class SqliteStore:
 
     def _drop(self, document: int) -> None:
         numbers = list(self._database.execute("select id from passages where document = ?", (document,)))
-        tables = ["words", "vectors"] if self.settings.embedder is not None else ["words"]
-        for table in tables:
-            self._database.executemany(f"delete from {table} where rowid = ?", numbers)  # noqa: S608
+        self._database.executemany("delete from words where rowid = ?", numbers)
+        if self.settings.embedder is not None:
+            self._database.executemany("delete from vectors where passage = ?", numbers)
         self._database.execute("delete from passages where document = ?", (document,))
         self._database.execute("delete from documents where id = ?", (document,))
 

@@ -13,12 +13,29 @@ from pocketbert.search.passages import WITHOUT_BLANKS
 from pocketbert.search.store import LARGEST_COUNT, Filter, Vectors
 
 LONELY = re.compile(f"([{WITHOUT_BLANKS}])")
+WORD = re.compile(r"[^\W_]+")
+RUN = re.compile(f"[{WITHOUT_BLANKS}]+|[^\\s{WITHOUT_BLANKS}]+")
 
 
 def words_query(text: str) -> str:
-    """A text as a query of FTS5 for any of its words; nothing in it is taken for syntax."""
-    words = dict.fromkeys(spaced(text).replace('"', " ").replace("\0", " ").casefold().split())
-    return " OR ".join(f'"{word}"' for word in words if any(map(str.isalnum, word)))
+    """A text as a query of FTS5 for any of its words; nothing in it is taken for syntax.
+
+    Of a script without blanks any two letters that follow each other are looked for.
+
+    >>> words_query('Is "C++" an OR?'), words_query("首都は")
+    ('"Is" OR "C" OR "an" OR "OR"', '"首 都" OR "都 は"')
+    """
+    plain = text.encode(errors="ignore").decode()  # half a character of UTF-16 is in no text
+    words = []
+    for run in RUN.findall(plain.replace('"', " ").replace("\0", " ")):
+        if LONELY.match(run):
+            words += [" ".join(run[place : place + 2]) for place in range(max(len(run) - 1, 1))]
+        elif parts := WORD.findall(run):
+            words += [
+                *parts,
+                " ".join(parts),
+            ]  # "well-known" is both of its words, and better still side by side
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
 
 
 def spaced(text: str) -> str:
