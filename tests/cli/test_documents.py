@@ -88,7 +88,7 @@ def test_search_with_a_reranker(folder: Path, embedder: str, tmp_path: Path, cap
 def test_list_remove_verify(folder: Path, capsys: Capture) -> None:
     assert main(["index", "docs", "--no-vectors", "--index", "i.db", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["added"] == ["docs/notes/tea.md", "docs/river.txt"]
+    assert report["added"] == ["docs/river.txt", "docs/notes/tea.md"]
     assert (report["documents"], report["vectors"], report["unchanged"]) == (2, 0, 0)
     assert {row["file"]: row["why"] for row in report["skipped"]} == {
         "docs/bad.pdf": "failed",
@@ -147,7 +147,7 @@ def test_another_model(folder: Path, embedder: str, tmp_path: Path, capsys: Capt
 def test_ask_a_folder(folder: Path, reader: str, capsys: Capture) -> None:
     assert main(["ask", "docs", "What did they find?", "--model", reader]) == 0
     shown = capsys.readouterr()
-    assert shown.out == "0.98  river.txt, line 2  They found **gold** in the river.\n"
+    assert shown.out == "1.00  river.txt, line 2  They found **gold** in the river.\n"
     assert "bad.pdf is called a PDF but is none" in shown.err
     (folder / "bad.pdf").unlink()
     (folder / "river.txt").write_text("One line more.\nAn old book.\nThey found gold\nin the river.\n")

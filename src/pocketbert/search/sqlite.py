@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -294,7 +294,7 @@ class SqliteStore:
                     self._database.execute("rollback")
                 raise
 
-    def _explained(self, done: str) -> Any:
+    def _explained(self, done: str) -> AbstractContextManager[None]:
         return explained(self.path, done)
 
     def _one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
@@ -302,6 +302,8 @@ class SqliteStore:
 
 
 def _document(row: Sequence[Any]) -> Document:
-    *plain, notes = row[:9]
-    places = Places.from_bytes(row[9]) if len(row) > 9 else Places((), (), ())
-    return Document(*plain, notes=tuple(json.loads(notes)), places=places)
+    values = dict(zip([*COLUMNS.split(", "), "places"], row, strict=False))
+    values["notes"] = tuple(json.loads(values["notes"]))
+    if "places" in values:
+        values["places"] = Places.from_bytes(values["places"])
+    return Document(**values)

@@ -59,7 +59,8 @@ def integers(vectors: Vectors) -> Iterator[bytes]:
 
 def condition(where: Filter, column: str) -> tuple[str, list[Any]]:
     """SQL that keeps passages of the wanted documents, and its values."""
-    wanted, values = [], []
+    wanted: list[str] = []
+    values: list[Any] = []
     if where.path is not None:
         wanted.append("path glob ?")
         values.append(where.path)

@@ -47,7 +47,7 @@ class Skipped:
 def files_in(
     folders: Sequence[Path], base: Path, *, without: Iterable[Path] = (), skipped: list[Skipped]
 ) -> Iterator[File]:
-    """The files of folders, in the order of their names, each once; what is passed over goes to `skipped`."""
+    """The files of folders, folder by folder in the order of names; what is passed over goes to `skipped`."""
     passed = {path.resolve() for path in without}
     seen: set[str] = set()
     for folder in folders:
@@ -87,21 +87,26 @@ def _walk(root: Path, base: Path, skipped: list[Skipped]) -> Iterator[Path]:
 
 def _file(path: Path, name: str, skipped: list[Skipped]) -> File | None:
     """What is known of a file without reading it; None if it is not to be read."""
+    found = _seen(path, name)
+    if isinstance(found, File):
+        return found
+    skipped.append(found)
+    return None
 
-    def skip(reason: str, kind: WhySkipped) -> None:
-        skipped.append(Skipped(name.encode(errors="backslashreplace").decode(), reason, kind))
 
+def _seen(path: Path, name: str) -> File | Skipped:
     if path.name.startswith("."):
-        return skip("is hidden", "hidden")
+        return Skipped(name, "is hidden", "hidden")
     if path.suffix.lower() in BY_ENDING:
-        return skip(f"holds no text ({BY_ENDING[path.suffix.lower()]})", "binary")
+        return Skipped(name, f"holds no text ({BY_ENDING[path.suffix.lower()]})", "binary")
     try:
         name.encode()
         found = path.stat()
     except UnicodeEncodeError:
-        return skip("has a name that is not UTF-8; rename it", "failed")
+        printable = name.encode(errors="backslashreplace").decode()
+        return Skipped(printable, "has a name that is not UTF-8; rename it", "failed")
     except OSError as error:
-        return skip(f"cannot be read: {error.strerror}", "failed")
+        return Skipped(name, f"cannot be read: {error.strerror}", "failed")
     if not stat.S_ISREG(found.st_mode):
-        return skip("is no ordinary file", "special")
+        return Skipped(name, "is no ordinary file", "special")
     return File(path, name, found.st_size, found.st_mtime_ns)
