@@ -64,7 +64,8 @@ def command(
     if any(map(is_folder, sources)):
         if len(sources) > 1:
             raise InputError(
-                "a folder is asked alone; to ask several, index them: pocketbert index DIR DIR --index FILE"
+                "a folder is asked alone; index several together (pocketbert index DIR DIR --index FILE), and ask "
+                "one of them with that --index: all that is in it is asked"
             )
         from pocketbert.cli.ask_folder import FolderOutput, open_library
 

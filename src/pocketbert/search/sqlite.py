@@ -208,8 +208,10 @@ class SqliteStore:
 
     def verify(self) -> list[str]:
         """What is wrong: SQLite's own checks of the file, then ours of what it holds."""
+        found: list[str] = []
         with self._explained("read"), self._database:  # one state of the index, whoever writes meanwhile
-            return list(sqlite_check.problems(self._database, self.settings))
+            found += sqlite_check.problems(self._database, self.settings)
+        return found
 
     def close(self) -> None:
         """Close the file."""
