@@ -5,7 +5,8 @@
 At every stage the distance is that of its answers' distributions to the large reader's, on windows of FOLDER/train.json
 (`teaching/questions.py`); then the smaller reader learns from the large one's soft labels. WORK keeps all stages: what
 is done is not done again, and what was killed goes on. A number of blocks that comes twice learns twice, the second
-time from where the first ended. The last stage is scored on FOLDER/held-out.json. Written to results/compress.json.
+time from where the first ended, and from FOLDER/wide.json, by soft labels alone. The last stage is scored on
+FOLDER/held-out.json. Written to results/compress.json.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def main() -> None:
         taught = Run(
             options.work / f"blocks-{name}",
             ("train", "squad"),
-            flags(options, start, number, rate, last=last, seed=count + 100 * again),
+            flags(options, start, number, rate, last=last, again=again),
         )
         taught = replace(taught, done="scores.json" if last else "model.safetensors")
         taught.finish(options.threads)
@@ -134,13 +135,14 @@ class Examiner:
 
 
 def flags(
-    options: argparse.Namespace, start: Path, steps: int, rate: float, *, last: bool, seed: int
+    options: argparse.Namespace, start: Path, steps: int, rate: float, *, last: bool, again: int
 ) -> dict[str, Any]:
+    count = int(start.name.split("-")[1])
     return {
         "model": start,
         "teacher": options.reader,
-        "cache_dir": options.work / "labels",
-        "train_file": options.questions / "train.json",
+        **({} if again else {"cache_dir": options.work / "labels"}),  # of wide.json each is read once at most
+        "train_file": options.questions / ("wide.json" if again else "train.json"),
         "validation_file": options.questions / "held-out.json",
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,
@@ -149,13 +151,13 @@ def flags(
         "optim": "relative",
         "learning_rate": rate,
         "warmup_ratio": 0.02 if steps > 1000 else 0.05,
-        "alpha": 0.8,
+        "alpha": 1.0 if again else 0.8,
         **({"ema_decay": 0.998} if steps > 1000 else {}),
         **({"eval_steps": steps} if last else {}),
         "eval_strategy": "steps" if last else "no",
         "save_steps": 250,
         "mixed_precision": options.precision,
-        "seed": seed,  # other stages, other windows
+        "seed": count + 100 * again,  # other stages, other windows
         "resume_from_checkpoint": "latest",
     }
 

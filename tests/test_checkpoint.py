@@ -8,7 +8,6 @@ import random
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -126,7 +125,6 @@ def test_flipped_bytes_load_or_raise(tmp_path: Path) -> None:
     header_end = 8 + int.from_bytes(sound[:8], "little")
     generator = random.Random(3)
     loaded, refusals = 0, []
-    began = time.perf_counter()
     for attempt in range(400):
         content = bytearray(sound)
         for _ in range(generator.choice([1, 1, 1, 2, 4])):
@@ -139,7 +137,6 @@ def test_flipped_bytes_load_or_raise(tmp_path: Path) -> None:
         else:
             loaded += 1
             assert sum(tensor.nbytes for tensor in tensors.values()) == len(sound) - header_end
-    assert time.perf_counter() - began < 20
     assert all(str(path) in refusal for refusal in refusals)
     assert loaded > 10
     assert len(set(refusals)) > 50

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 PACKAGE = SOURCE / "pocketbert"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-GROUND = {"errors", "text", "hub", "checkpoint", "tables"}
+GROUND = {"errors", "text", "hub", "checkpoint", "tables", "vectors"}
 MODELS = GROUND | {"model", "heads"}
 PREPARATION = {"data", "transfer", "tasks"}
 
@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checkpoint": {"errors"},
     "text": {"errors"},
     "tables": {"errors"},
+    "vectors": {"errors", "text"},
     "model": GROUND,
     "heads": GROUND | {"model"},
     "data": MODELS,
@@ -32,8 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tasks": MODELS,
     "train": MODELS | PREPARATION,
     "recipes": MODELS | PREPARATION | {"train", "runtime"},
-    "runtime": {"errors", "text", "hub"},
-    "search": {"errors", "text", "hub", "runtime"},
+    "runtime": {"errors", "text", "hub", "vectors"},
+    "search": {"errors", "text", "hub", "vectors", "runtime"},
     "serve": {"errors", "text", "hub", "runtime"},
     "export": MODELS | {"tasks", "runtime"},
     "bundle": {"errors", "text", "hub", "runtime", "tasks", "export"},
@@ -44,7 +45,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "__init__": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export"},
 }
-WITHOUT_TORCH = {"errors", "hub", "text", "tables", "tasks", "runtime", "search", "serve", "bundle"}
+WITHOUT_TORCH = {
+    "errors",
+    "hub",
+    "text",
+    "tables",
+    "vectors",
+    "tasks",
+    "runtime",
+    "search",
+    "serve",
+    "bundle",
+}
 RUNS_A_MODEL = "predict.py"  # the one kind of file in tasks that needs torch: metrics and features never do
 THE_ONE_DOOR = PACKAGE / "model" / "foreign.py"  # any transformers encoder may come in here, and nowhere else
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "job" + "lib"}

@@ -2,8 +2,9 @@
 
     python benchmarks/teaching/questions.py QA_FILES… --pairs PAIRS.csv… --output FOLDER [--held-out 600]
 
-Writes FOLDER/train.json, in which missing words tell nothing about whether there is an answer, and FOLDER/held-out.json
-with paragraphs and premises that are not in it.
+Writes FOLDER/train.json, in which missing words tell nothing about whether there is an answer; FOLDER/wide.json with
+more of everything, for whoever learns from a teacher's labels alone and cannot be misled by such cues; and
+FOLDER/held-out.json with paragraphs and premises that are in neither.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pocketbert.data.unanswerable import (
 NEGATIONS = 0.33
 """A third of the negations: they would fill the group of questions without missing words."""
 PREMISES = 400
+WIDE = {"ratio": 2.0, "harmless_ratio": 0.5, "seed": 1}
 
 
 def main() -> None:
@@ -47,6 +49,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     items = [*mix(train, ratio=1.0, harmless_ratio=0.2, seed=0), *made]
     write_squad_json(options.output / "train.json", balanced(items, weights={"negation": NEGATIONS}, seed=0))
+    write_squad_json(options.output / "wide.json", [*mix(train, **WIDE), *made])
     asked = [*mix(held, ratio=0.5, seed=0), *random.Random(0).sample(human, min(len(human), 300))]
     write_squad_json(options.output / "held-out.json", asked)
 

@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from pocketbert.runtime.embed import Embedder
     from pocketbert.runtime.features import Features
     from pocketbert.runtime.fill import Filler
+    from pocketbert.runtime.mining import paraphrase_mining
     from pocketbert.runtime.pipeline import pipeline
     from pocketbert.runtime.questions import QuestionAnswerer
     from pocketbert.runtime.rerank import Reranker
     from pocketbert.runtime.tags import Tagger
-    from pocketbert.runtime.vectors.communities import community_detection
-    from pocketbert.runtime.vectors.rounding import quantize_embeddings
-    from pocketbert.runtime.vectors.search import (
-        paraphrase_mining,
+    from pocketbert.text.tokenizer import Tokenizer
+    from pocketbert.text.windows import windows
+    from pocketbert.vectors.communities import community_detection
+    from pocketbert.vectors.rounding import quantize_embeddings
+    from pocketbert.vectors.search import (
         paraphrase_mining_embeddings,
         semantic_search,
     )
-    from pocketbert.runtime.vectors.similarity import similarity, similarity_pairwise
-    from pocketbert.text.tokenizer import Tokenizer
-    from pocketbert.text.windows import windows
+    from pocketbert.vectors.similarity import similarity, similarity_pairwise
 
 __version__ = "0.1.0.dev0"
 
@@ -121,16 +121,16 @@ _HOMES = {
     "TrainingError": "pocketbert.errors",
     "XLNetConfig": "pocketbert.model",
     "build": "pocketbert.heads",
-    "community_detection": "pocketbert.runtime.vectors.communities",
+    "community_detection": "pocketbert.vectors.communities",
     "load": "pocketbert.heads",
-    "paraphrase_mining": "pocketbert.runtime.vectors.search",
-    "paraphrase_mining_embeddings": "pocketbert.runtime.vectors.search",
+    "paraphrase_mining": "pocketbert.runtime.mining",
+    "paraphrase_mining_embeddings": "pocketbert.vectors.search",
     "pipeline": "pocketbert.runtime.pipeline",
     "preset": "pocketbert.model",
-    "quantize_embeddings": "pocketbert.runtime.vectors.rounding",
-    "semantic_search": "pocketbert.runtime.vectors.search",
-    "similarity": "pocketbert.runtime.vectors.similarity",
-    "similarity_pairwise": "pocketbert.runtime.vectors.similarity",
+    "quantize_embeddings": "pocketbert.vectors.rounding",
+    "semantic_search": "pocketbert.vectors.search",
+    "similarity": "pocketbert.vectors.similarity",
+    "similarity_pairwise": "pocketbert.vectors.similarity",
     "windows": "pocketbert.text.windows",
 }
 

@@ -1,4 +1,4 @@
-"""The few exceptions of the house: catch `PocketbertError` and you have caught them all.
+"""The few exceptions of the house, and checks that raise them: catch `PocketbertError` and you have caught them all.
 
 Every message says what was given, what is allowed and what to do.
 """
@@ -50,6 +50,12 @@ class SearchError(PocketbertError):
 
 class MissingExtraError(PocketbertError, ImportError):
     """A package of an optional extra is not installed."""
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Refuse what is no whole number, or too small a one."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} up")
 
 
 def require(module: str, *, extra: str) -> ModuleType:

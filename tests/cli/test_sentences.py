@@ -15,7 +15,7 @@ from pocketbert import Embedder, Reranker, quantize_embeddings
 from pocketbert.cli import main
 from pocketbert.cli.cluster import Group, map_page
 from pocketbert.runtime import folder as folders
-from pocketbert.runtime.vectors.plane import components, on_a_plane
+from pocketbert.vectors.plane import components, on_a_plane
 from small_sentences import toy_embedder, toy_reranker
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "data" / "sentences.txt"

@@ -109,7 +109,8 @@ def test_shrinking(tmp_path: Path) -> None:
     save(parity.redraw(build("mobilebert-nano", "question-answering")), tmp_path / "reader")
     Tokenizer.load().save(tmp_path / "reader")
     (tmp_path / "questions").mkdir()
-    shutil.copy(EXAMPLES / "squad-train.json", tmp_path / "questions" / "train.json")
+    for name in ("train.json", "wide.json"):
+        shutil.copy(EXAMPLES / "squad-train.json", tmp_path / "questions" / name)
     shutil.copy(EXAMPLES / "squad-dev.json", tmp_path / "questions" / "held-out.json")
     places = [flag for name in ("reader", "questions", "work") for flag in (f"--{name}", tmp_path / name)]
     sizes = ["--blocks", "1,1", "--steps", "2,1", "--rates", "1e-3,1e-3", "--batch", 4, "--length", 64]
@@ -156,10 +157,14 @@ def test_questions_for_a_small_reader(tmp_path: Path) -> None:
     pairs.write_text("\n".join(rows))
     files = [EXAMPLES / "squad-train.json", EXAMPLES / "squad-dev.json"]
     run("teaching/questions.py", *files, "--pairs", pairs, "--output", tmp_path, "--held-out", 6)
-    train, held = (read_questions(tmp_path / name).questions for name in ("train.json", "held-out.json"))
-    assert any(question.answers for question in train)
-    assert any(not question.answers for question in train)
-    assert not {question.context for question in train} & {question.context for question in held}
+    train, wide, held = (
+        read_questions(tmp_path / f"{name}.json").questions for name in ("train", "wide", "held-out")
+    )
+    for questions in (train, wide):
+        assert any(question.answers for question in questions)
+        assert any(not question.answers for question in questions)
+        assert not {question.context for question in questions} & {question.context for question in held}
+    assert len(wide) > len(train)
 
 
 def test_a_failing_run_says_where_to_look(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -259,9 +258,7 @@ class TestLongDocuments:
 
     def test_a_deadline_gives_what_was_found_until_then(self, toy: QuestionAnswerer) -> None:
         context = FILLER * 3000
-        before = time.monotonic()
         result = toy("What?", context, deadline=0.0, read="all")
-        assert time.monotonic() - before < 10
         assert 0 < result.read.windows < result.read.of
         assert not result.found
         results = toy(["What?"] * 200, FILLER, deadline=0.0)

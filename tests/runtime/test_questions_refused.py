@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,10 +40,8 @@ class TestWrongInput:
         ],
     )
     def test_texts(self, toy: QuestionAnswerer, question: object, context: object, message: str) -> None:
-        before = time.monotonic()
         with pytest.raises(InputError, match=message):
             toy(question, context)
-        assert time.monotonic() - before < 1
 
     @pytest.mark.parametrize(
         ("options", "message"),

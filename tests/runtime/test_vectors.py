@@ -16,8 +16,8 @@ from pocketbert import (
     similarity_pairwise,
 )
 from pocketbert.errors import InputError
-from pocketbert.runtime.vectors.communities import headline
-from pocketbert.runtime.vectors.search import top
+from pocketbert.vectors.communities import headline
+from pocketbert.vectors.search import top
 
 MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 

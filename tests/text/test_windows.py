@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from itertools import islice, pairwise
 
@@ -166,11 +165,9 @@ def test_room_follows_from_the_special_tokens(roberta, tiny):
     assert len(windows("the " * 61, "the", tiny, max_length=96)) == 1
 
 
-def test_a_book_costs_little_time_and_memory(tiny):
+def test_a_book_costs_little_memory(tiny):
     document = "sat " * 200_000
-    started = time.process_time()
     assert sum(1 for _ in iter_windows("cat", document, tiny)) == 794
-    assert time.process_time() - started < 10
     tracemalloc.start()
     for window in islice(iter_windows("cat", document, tiny), 100):
         last = window

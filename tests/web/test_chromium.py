@@ -43,7 +43,8 @@ def test_the_embedded_reader_answers_as_in_python(embedded: Path) -> None:
     assert (outcome["device"], outcome["threads"], outcome["calibrated"]) == ("wasm", 1, True)
     assert outcome["stages"] == ["files", "engine"]
     assert outcome["bytes"]["loaded"] == outcome["bytes"]["total"] > 20_000_000
-    assert outcome["longest"] < 50  # milliseconds in which the page could not do anything else
+    reading = sum(row["milliseconds"] for row in outcome["results"])
+    assert outcome["longest"] < reading / 10  # the page is never without its own thread for long
 
     qa = QuestionAnswerer.load(threads=1)
     *results, far = (row["result"] for row in outcome["results"])

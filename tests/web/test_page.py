@@ -130,16 +130,16 @@ def test_files_that_cannot_be_read(name: str, content: bytes, complaint: str, ho
 
 
 def test_the_page_stays_free_with_a_hundred_thousand_words(home: str) -> None:
-    paragraphs = [f"Part {number}. {FILLER * 11}" for number in range(480)]
-    paragraphs.insert(300, "The ring behind the mill is of gold.")
+    paragraphs = [f"Part {number}. {FILLER * 11}" for number in range(960)]
+    paragraphs.insert(600, "The ring behind the mill is of gold.")
     view = in_page("long", home, text="\n\n".join(paragraphs), question="What is the ring of?")
     words = int(view["about"].split(" · ")[-1].split()[0].replace(",", ""))
     assert words > 100_000
     assert (view["marked"], view["inSight"]) == (["gold"], True)
     assert view["block"] == "The ring behind the mill is of gold."
-    # Milliseconds of processor time: how long it takes depends on who else is busy.
-    assert view["taking"] < 50
-    assert view["reading"] < 50
+    # No single task does most of the work, however fast the machine is. What is pasted comes in one, with its event.
+    for work, share in (("taking", 0.65), ("reading", 0.4)):
+        assert view[work]["longest"] < share * view[work]["total"]
 
 
 def test_reading_can_be_stopped(real_home: str) -> None:

@@ -4,6 +4,8 @@
  * The reader reads the blocks as one string, so a place in that string is a block and a place in it, exactly.
  */
 
+import { Breath } from "./breathe";
+
 export type Kind = "paragraph" | "heading" | "item" | "row" | "code";
 
 export interface Block {
@@ -34,27 +36,30 @@ export interface About {
 }
 
 export class Content {
-  readonly blocks: readonly Placed[];
-  readonly text: string;
-  readonly words: number;
-
-  constructor(
-    blocks: readonly Block[],
+  private constructor(
+    readonly blocks: readonly Placed[],
+    readonly text: string,
+    readonly words: number,
     readonly about: About,
-  ) {
+  ) {}
+
+  static async of(blocks: readonly Block[], about: About): Promise<Content> {
+    const breath = new Breath();
+    const placed: Placed[] = [];
+    const pieces: string[] = [];
     let start = 0;
     let words = 0;
-    const pieces: string[] = [];
-    this.blocks = blocks.flatMap(shortened).map((block, number) => {
-      const gap = number ? block.gap : "";
-      pieces.push(gap, block.text);
-      const placed = { ...block, start: start + gap.length };
-      start = placed.start + block.text.length;
-      words += countWords(block.text);
-      return placed;
-    });
-    this.text = pieces.join("");
-    this.words = words;
+    for (const block of blocks) {
+      for (const part of shortened(block)) {
+        const gap = placed.length ? part.gap : "";
+        pieces.push(gap, part.text);
+        placed.push({ ...part, start: start + gap.length });
+        start += gap.length + part.text.length;
+        words += countWords(part.text);
+        if (breath.due) await breath.take();
+      }
+    }
+    return new Content(placed, pieces.join(""), words, about);
   }
 
   /** Where a stretch of the text is shown; what stands between two blocks is shown nowhere. */

@@ -2,6 +2,7 @@
 
 import { type Answer, type Reader, type Result, load } from "../src/index";
 import { answerItem, percent } from "./answers";
+import { breathe } from "./breathe";
 import type { Content } from "./content";
 import { EXAMPLES, type Example } from "./examples";
 import { listen } from "./inputs";
@@ -76,6 +77,7 @@ async function take(make: () => Promise<Content>, questions: readonly string[] =
   forget();
   try {
     const made = await make();
+    await breathe(); // what was made and what is shown are tasks of their own
     if (turn !== taking) return;
     if (!made.text.trim()) throw new Error("there is nothing to read in it; give something with words");
     content = made;

@@ -67,7 +67,7 @@ def command(
     """
     from pocketbert.cli.texts import shown
     from pocketbert.runtime.embed import Embedder
-    from pocketbert.runtime.vectors.communities import community_detection, headline
+    from pocketbert.vectors.communities import community_detection, headline
 
     embedder = Embedder.load(model, precision=precision, threads=threads)
     texts = [entry.text for entry in given_texts(files, column=column, columns=columns)]
@@ -103,7 +103,7 @@ def command(
 
 def map_page(texts: list[str], vectors: NDArray[np.float32], groups: list[Group]) -> str:
     """The page: every text a dot, near to those that mean the same, in the colour of its group."""
-    from pocketbert.runtime.vectors.plane import on_a_plane
+    from pocketbert.vectors.plane import on_a_plane
 
     places = on_a_plane(vectors)
     data = {

@@ -17,7 +17,7 @@ from pocketbert.errors import InputError, require
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pocketbert.runtime.vectors.rounding import VectorPrecision
+    from pocketbert.vectors.rounding import VectorPrecision
 
 ENDINGS = (".npy", ".parquet")
 FORMS = ("float32", "int8", "uint8", "binary", "ubinary")
@@ -104,7 +104,7 @@ def rounded(raw: Path, shape: tuple[int, int], form: VectorPrecision) -> Iterato
     """Blocks of the vectors that lie in a file, in the wanted form; the ranges of int8 are those of all vectors."""
     import numpy as np
 
-    from pocketbert.runtime.vectors.rounding import quantize_embeddings
+    from pocketbert.vectors.rounding import quantize_embeddings
 
     held = np.memmap(raw, dtype=np.float32, mode="r", shape=shape)
     ranges = np.stack([held.min(axis=0), held.max(axis=0)]) if form in ("int8", "uint8") else None

@@ -40,7 +40,7 @@ def command(
     """
     from pocketbert.cli.texts import shown
     from pocketbert.runtime.embed import Embedder
-    from pocketbert.runtime.vectors.search import paraphrase_mining_embeddings
+    from pocketbert.vectors.search import paraphrase_mining_embeddings
 
     embedder = Embedder.load(model, precision=precision, threads=threads)
     texts = [entry.text for entry in given_texts(files, column=column, columns=columns)]

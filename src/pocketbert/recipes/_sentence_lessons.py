@@ -28,6 +28,7 @@ from pocketbert.tasks.sentences import metrics, retrieval
 from pocketbert.tasks.sentences.groups import Groups, hold_out, read_groups
 from pocketbert.tasks.sentences.predict import TorchEmbedder
 from pocketbert.tasks.sentences.texts import Texts, TextSource
+from pocketbert.vectors.similarity import unit
 
 Rows = NDArray[np.int64]
 PAIRS_A_TEXT = 5  # of held-out texts whose likeness is compared with the teacher's
@@ -242,7 +243,7 @@ def _measure_taught(
 
 def _like(taught: NDArray[np.float32], embedder: TorchEmbedder) -> NDArray[np.float32]:
     """The teacher's vectors as the model's are: of length one if those are."""
-    return metrics.unit(taught) if embedder.config.normalize else taught
+    return unit(taught) if embedder.config.normalize else taught
 
 
 def _padded(texts: Texts, numbers: Rows, pad_id: int) -> dict[str, Tensor]:

@@ -11,20 +11,20 @@ torch reads it. A shard is written in one step, so reading can be stopped and go
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from pocketbert import checkpoint, hub
+from pocketbert import hub
 from pocketbert.errors import CheckpointError, InputError
 from pocketbert.heads import Model, load
+from pocketbert.recipes import _shards
 from pocketbert.runtime.session import Session, model_file
 from pocketbert.tasks.squad.features import Feature
 from pocketbert.tasks.squad.predict import Logits, predict
@@ -37,6 +37,12 @@ WINDOWS_IN_A_SHARD = 2048
 WEIGHTS = "model.safetensors"
 
 
+_REASONS = {
+    "windows": "are of other windows: other questions, another tokenizer or another length",
+    "windows_in_a_shard": "are cut into other shards",
+}
+
+
 def soft_labels(
     name: str, features: Sequence[Feature], folder: Path, *, pad_id: int = 0, shard: int = WINDOWS_IN_A_SHARD
 ) -> tuple[Logits, Logits]:
@@ -47,19 +53,18 @@ def soft_labels(
         "windows": _digest(feature.input_ids.tobytes() for feature in features),
         "windows_in_a_shard": shard,
     }
-    process = processes()
     parts = [features[start : start + shard] for start in range(0, len(features), shard)]
     files = [folder / f"labels-{number:05d}.safetensors" for number in range(len(parts))]
-    with process.main_process_first():
-        _begin(folder, name, described)
-    missing = [number for number, file in enumerate(files) if not file.is_file()]
-    mine = missing[process.process_index :: process.num_processes]
+    _shards.begin(folder / "labels.json", name, described, _REASONS)
+    mine = _shards.left_to_do(files)
     if mine:
         with _teacher(name, source) as teacher:
             for done, number in enumerate(mine):
-                _write(files[number], predict(teacher, parts[number], pad_id=pad_id))
-                _show(done + 1, len(mine))
-    process.wait_for_everyone()
+                sides = zip(("starts", "ends"), predict(teacher, parts[number], pad_id=pad_id), strict=True)
+                arrays = {side: np.concatenate(rows) for side, rows in sides}
+                _shards.write(files[number], partial(save_file, arrays))
+                _shards.show(done + 1, len(mine))
+    processes().wait_for_everyone()
     starts: Logits = []
     ends: Logits = []
     for file, part in zip(files, parts, strict=True):
@@ -90,37 +95,6 @@ def _teacher(name: str, source: Path) -> Iterator[Model | Session]:
         yield session
 
 
-def _begin(folder: Path, name: str, described: dict[str, Any]) -> None:
-    index = folder / "labels.json"
-    if not index.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        checkpoint.write_json(index, {**described, "name": name})
-        return
-    saved = checkpoint.read_json(index)
-    reasons = {
-        "teacher": f"are of another teacher ({saved.get('name')}) than {name}",
-        "windows": "are of other windows: other questions, another tokenizer or another length",
-        "windows_in_a_shard": "are cut into other shards",
-    }
-    for key, reason in reasons.items():
-        if saved.get(key) != described[key]:
-            raise InputError(
-                f"the labels in {folder} {reason}: give another --cache_dir, or delete that folder"
-            )
-
-
-def _write(file: Path, logits: tuple[Logits, Logits]) -> None:
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        save_file(
-            {side: np.concatenate(rows) for side, rows in zip(("starts", "ends"), logits, strict=True)},
-            temporary,
-        )
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _read(file: Path, lengths: Sequence[int]) -> tuple[Logits, Logits]:
     try:
         tensors = load_file(file)
@@ -149,9 +123,3 @@ def _digest(blocks: Iterator[bytes]) -> str:
         digest.update(len(block).to_bytes(8, "little"))
         digest.update(block)
     return digest.hexdigest()
-
-
-def _show(done: int, of: int) -> None:
-    if sys.stderr.isatty() and processes().is_main_process:
-        sys.stderr.write(f"\r\x1b[2Kthe teacher reads: {done:,} of {of:,} shards" + "\n" * (done == of))
-        sys.stderr.flush()

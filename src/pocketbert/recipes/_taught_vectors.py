@@ -11,9 +11,8 @@ be stopped and goes on; it is mapped, not loaded, so a million vectors need no m
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert import checkpoint, hub
+from pocketbert import hub
 from pocketbert.errors import CheckpointError, InputError
+from pocketbert.recipes import _shards
 from pocketbert.recipes._soft_labels import fingerprint
 from pocketbert.tasks.sentences.predict import TorchEmbedder
 from pocketbert.tasks.sentences.texts import TextSource
@@ -92,6 +92,13 @@ class TaughtVectors:
         self.basis, self.dimensions = main.astype(np.float32), dimensions
 
 
+_REASONS = {
+    "texts": "are of other texts",
+    "count": "are of other texts",
+    "texts_in_a_shard": "are cut into other shards",
+}
+
+
 def taught_vectors(
     name: str, source: TextSource, digest: Digest, folder: Path, *, shard: int = TEXTS_IN_A_SHARD
 ) -> tuple[TaughtVectors, dict[str, Any]]:
@@ -105,16 +112,13 @@ def taught_vectors(
         "count": digest.count,
         "texts_in_a_shard": shard,
     }
-    process = processes()
-    with process.main_process_first():
-        _begin(folder, name, described)
+    _shards.begin(folder / "vectors.json", name, described, _REASONS)
     count = -(-digest.count // shard)
     files = [folder / f"vectors-{number:05d}.npy" for number in range(count)]
-    missing = [number for number, file in enumerate(files) if not file.is_file()]
-    mine = set(missing[process.process_index :: process.num_processes])
+    mine = _shards.left_to_do(files)
     if mine:
-        _read_shards(TorchEmbedder.load(name), source, files, mine, shard)
-    process.wait_for_everyone()
+        _read_shards(TorchEmbedder.load(name), source, files, set(mine), shard)
+    processes().wait_for_everyone()
     width = int(_mapped(files[0]).shape[1])
     return TaughtVectors(files, shard, width), described
 
@@ -129,29 +133,9 @@ def _read_shards(
         part = list(islice(texts, shard))
         if number not in mine:
             continue
-        _write(file, teacher.encode(part).astype(np.float16))
+        _shards.write(file, partial(_write, teacher.encode(part).astype(np.float16)))
         done += 1
-        _show(done, len(mine))
-
-
-def _begin(folder: Path, name: str, described: dict[str, Any]) -> None:
-    index = folder / "vectors.json"
-    if not index.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        checkpoint.write_json(index, {**described, "name": name})
-        return
-    saved = checkpoint.read_json(index)
-    reasons = {
-        "teacher": f"are of another teacher ({saved.get('name')}) than {name}",
-        "texts": "are of other texts",
-        "count": "are of other texts",
-        "texts_in_a_shard": "are cut into other shards",
-    }
-    for key, reason in reasons.items():
-        if saved.get(key) != described[key]:
-            raise InputError(
-                f"the vectors in {folder} {reason}: give another --cache_dir, or delete that folder"
-            )
+        _shards.show(done, len(mine))
 
 
 def _teacher_key(name: str) -> str:
@@ -166,14 +150,9 @@ def _teacher_key(name: str) -> str:
     return digest.hexdigest()
 
 
-def _write(file: Path, vectors: NDArray[np.float16]) -> None:
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as stream:
-            np.save(stream, vectors)
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _write(vectors: NDArray[np.float16], file: Path) -> None:
+    with file.open("wb") as stream:  # np.save would add an ending to a name
+        np.save(stream, vectors)
 
 
 def _mapped(file: Path) -> NDArray[np.float16]:
@@ -184,9 +163,3 @@ def _mapped(file: Path) -> NDArray[np.float16]:
             f"the vectors in {file} cannot be read ({error}): delete this file, and it will be made again"
         ) from error
     return vectors
-
-
-def _show(done: int, of: int) -> None:
-    if sys.stderr.isatty() and processes().is_main_process:
-        sys.stderr.write(f"\r\x1b[2Kthe teacher reads: {done:,} of {of:,} shards" + "\n" * (done == of))
-        sys.stderr.flush()

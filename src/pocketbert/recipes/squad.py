@@ -213,7 +213,9 @@ class Objective:
             return batch["soft_starts"], batch["soft_ends"]
         if self.teacher is None:
             return None
-        with torch.no_grad():
+        fast = self.settings.mixed_precision == "bf16"
+        device = inputs["input_ids"].device.type
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=fast):
             output = self.teacher(**inputs)
         return output.start_logits, output.end_logits
 

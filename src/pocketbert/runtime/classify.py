@@ -11,10 +11,10 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import CheckpointError, InputError
+from pocketbert.errors import CheckpointError, InputError, check_count
 from pocketbert.runtime.config import Problem, check_head
 from pocketbert.runtime.folder import find_model
-from pocketbert.runtime.inputs import AHEAD, check_count, is_list, kind_of, text_of
+from pocketbert.runtime.inputs import AHEAD, is_list, kind_of, text_of
 from pocketbert.runtime.rows import Row, per_text
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.text.label_config import LabelConfig, chances, shares

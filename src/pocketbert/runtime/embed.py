@@ -13,16 +13,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pocketbert.errors import CheckpointError, InputError
+from pocketbert.errors import CheckpointError, InputError, check_count
 from pocketbert.runtime.folder import find_embedder
-from pocketbert.runtime.inputs import check_count, kind_of
+from pocketbert.runtime.inputs import kind_of
+from pocketbert.runtime.pooling import DenseLayer, Floats, Part, parts_of, pooled
 from pocketbert.runtime.session import EngineName, Precision, Session
-from pocketbert.runtime.vectors.pooling import DenseLayer, Floats, Part, parts_of, pooled, unit
-from pocketbert.runtime.vectors.rounding import VectorPrecision, check_precision, quantize_embeddings
-from pocketbert.runtime.vectors.similarity import similarity, similarity_pairwise
 from pocketbert.runtime.whole_texts import room_of
 from pocketbert.text.sentence_config import SentenceConfig, Similarity
 from pocketbert.text.tokenizer import Tokenizer
+from pocketbert.vectors.rounding import VectorPrecision, check_precision, quantize_embeddings
+from pocketbert.vectors.similarity import similarity, similarity_pairwise, unit
 
 Long = Literal["windows", "truncate"]
 """What becomes of a text that is longer than the model reads at once."""

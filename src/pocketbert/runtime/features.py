@@ -14,10 +14,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import CheckpointError
+from pocketbert.errors import CheckpointError, check_count
 from pocketbert.runtime.documents import Document
 from pocketbert.runtime.folder import find_model
-from pocketbert.runtime.inputs import check_count, is_list, listed, text_of
+from pocketbert.runtime.inputs import is_list, listed, text_of
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.runtime.whole_texts import read_tokens, room_of
 from pocketbert.text.tokenizer import Tokenizer

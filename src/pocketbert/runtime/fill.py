@@ -11,10 +11,10 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import CheckpointError, InputError
+from pocketbert.errors import CheckpointError, InputError, check_count
 from pocketbert.runtime.config import check_head
 from pocketbert.runtime.folder import find_model
-from pocketbert.runtime.inputs import check_count, is_list, listed, text_of
+from pocketbert.runtime.inputs import is_list, listed, text_of
 from pocketbert.runtime.rows import Row, per_token
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.text.gaps import with_gaps

@@ -30,12 +30,6 @@ def text_of(value: object, name: str = "the text") -> str:
     return value
 
 
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is no whole number, or too small a one."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} up")
-
-
 def kind_of(value: object) -> str:
     """What a value is, in a message."""
     return "None" if value is None else f"of the type {type(value).__name__}"

@@ -16,12 +16,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pocketbert.errors import CheckpointError, ConfigError, InputError
+from pocketbert.errors import CheckpointError, ConfigError, InputError, check_count
 from pocketbert.runtime.config import check_head
 from pocketbert.runtime.documents import stretches
 from pocketbert.runtime.embed import Long
 from pocketbert.runtime.folder import find_model
-from pocketbert.runtime.inputs import check_count, is_list, kind_of
+from pocketbert.runtime.inputs import is_list, kind_of
 from pocketbert.runtime.rows import Row, per_batch
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.text.label_config import chances

@@ -17,11 +17,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import CheckpointError
+from pocketbert.errors import CheckpointError, check_count
 from pocketbert.runtime.config import check_head
 from pocketbert.runtime.documents import Document
 from pocketbert.runtime.folder import find_model
-from pocketbert.runtime.inputs import AHEAD, check_count, is_list, listed, text_of
+from pocketbert.runtime.inputs import AHEAD, is_list, listed, text_of
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.runtime.tag_words import words_of
 from pocketbert.runtime.whole_texts import Progress, read_tokens, room_of

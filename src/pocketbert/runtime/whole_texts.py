@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.runtime.documents import Document, stretches
-from pocketbert.runtime.inputs import check_count
 from pocketbert.runtime.rows import Row, per_token
 from pocketbert.runtime.session import Session
 from pocketbert.text.tokenizer import Tokenizer

@@ -30,7 +30,7 @@ export async function fromHtml(source: string, form = "Web page"): Promise<Conte
   const title = clean(page.title || page.querySelector("h1")?.textContent || "");
   const writer = new Writer();
   await walk(articleOf(page), writer);
-  return new Content(writer.finish(), { title, form });
+  return Content.of(writer.finish(), { title, form });
 }
 
 /**

@@ -55,7 +55,7 @@ export async function fromPdf(
     const { info } = (await pdf.getMetadata()) as { info: { Title?: unknown } };
     const title = typeof info.Title === "string" && info.Title.trim() ? info.Title.trim() : name;
     const form = `PDF, ${pdf.numPages} ${pdf.numPages === 1 ? "page" : "pages"}`;
-    return new Content(blocksOf(pages), { title, form });
+    return Content.of(blocksOf(pages), { title, form });
   } finally {
     await task.destroy();
   }

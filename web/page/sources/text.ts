@@ -11,7 +11,7 @@ export async function fromText(text: string, about: { title?: string; form?: str
     if (shown.trim()) blocks.push({ kind: "paragraph", level: 0, text: shown, gap: "\n\n" });
     if (breath.due) await breath.take();
   }
-  return new Content(blocks, { title: about.title ?? "", form: about.form ?? "Text" });
+  return Content.of(blocks, { title: about.title ?? "", form: about.form ?? "Text" });
 }
 
 function* paragraphs(text: string): Iterable<string> {

@@ -85,8 +85,13 @@ export async function seen(page: Page): Promise<Seen> {
   });
 }
 
-/** The most processor time, in milliseconds, that one task of the page took while some work was done. */
-export async function busiest(browser: Browser, page: Page, work: () => Promise<unknown>): Promise<number> {
+/** Milliseconds of processor time that the page's own thread took while some work was done. */
+export interface Busy {
+  total: number;
+  longest: number; // of a single task
+}
+
+export async function busy(browser: Browser, page: Page, work: () => Promise<unknown>): Promise<Busy> {
   await browser.startTracing(page, { categories: ["toplevel"] });
   await work();
   const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
@@ -99,7 +104,8 @@ export async function busiest(browser: Browser, page: Page, work: () => Promise<
     ({ name, pid, tid, tdur }) => tdur !== undefined && name.endsWith("RunTask") && mains.has(`${pid} ${tid}`),
   );
   if (!tasks.length) throw new Error("the trace holds no task of the page");
-  return Math.max(...tasks.map(({ tdur }) => tdur! / 1000));
+  const times = tasks.map(({ tdur }) => tdur! / 1000);
+  return { total: times.reduce((sum, time) => sum + time, 0), longest: Math.max(...times) };
 }
 
 interface TraceEvent {

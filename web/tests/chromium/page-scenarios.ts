@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { ask, busiest, drop, paste, reached, seen, visited } from "./page-hands";
+import { ask, busy, drop, paste, reached, seen, visited } from "./page-hands";
 
 interface Job {
   text: string;
@@ -84,7 +84,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
   async long({ browser, page, home, job }) {
     await visited(page, home);
     await page.evaluate((text) => Object.assign(globalThis, { copied: text }), job.text);
-    const taking = await busiest(browser, page, async () => {
+    const taking = await busy(browser, page, async () => {
       await page.evaluate(() => {
         const transfer = new DataTransfer();
         transfer.setData("text/plain", (globalThis as unknown as { copied: string }).copied);
@@ -92,7 +92,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
       });
       await page.waitForFunction(() => document.querySelectorAll(".section").length > 40);
     });
-    const reading = await busiest(browser, page, () => ask(page, job.question));
+    const reading = await busy(browser, page, () => ask(page, job.question));
     return { taking, reading, ...(await seen(page)), about: await page.locator("#about").textContent() };
   },
 

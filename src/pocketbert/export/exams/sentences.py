@@ -20,9 +20,10 @@ from pocketbert.export.gate import COMPARED, Comparison, Exam, Scores, divide
 from pocketbert.heads import load_sentences
 from pocketbert.runtime.session import Session
 from pocketbert.tables import read_rows
-from pocketbert.tasks.sentences.metrics import cosines, likeness, unit
+from pocketbert.tasks.sentences.metrics import cosines, likeness
 from pocketbert.tasks.sentences.predict import TorchEmbedder
 from pocketbert.text import Tokenizer
+from pocketbert.vectors.similarity import unit
 
 Pair = tuple[str, str, float]
 NEIGHBOURS = 2000  # texts whose neighbours are compared at most

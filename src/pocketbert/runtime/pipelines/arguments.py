@@ -7,8 +7,8 @@ from dataclasses import fields
 from types import GeneratorType
 from typing import Any, TypeVar
 
-from pocketbert.errors import InputError
-from pocketbert.runtime.inputs import check_count, is_list
+from pocketbert.errors import InputError, check_count
+from pocketbert.runtime.inputs import is_list
 
 Choices = TypeVar("Choices")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.runtime.fill import Filler, Gap, likeliest
-from pocketbert.runtime.inputs import check_count, is_list, listed
+from pocketbert.runtime.inputs import is_list, listed
 from pocketbert.runtime.pipelines.arguments import answered, made_of
 
 TASK = "fill-mask"

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.runtime.classify import Classifier, Texts
-from pocketbert.runtime.inputs import AHEAD, check_count, is_list, kind_of, text_of
+from pocketbert.runtime.inputs import AHEAD, is_list, kind_of, text_of
 from pocketbert.runtime.pipelines.arguments import answered, check_cut, check_fits, longest, made_of
 from pocketbert.runtime.rows import Row, per_text
 from pocketbert.text.label_config import chances, shares

@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.runtime.documents import Document
-from pocketbert.runtime.inputs import AHEAD, check_count, is_list, text_of
+from pocketbert.runtime.inputs import AHEAD, is_list, text_of
 from pocketbert.runtime.pipelines.aggregation import Piece, grouped, one_by_one, without_overlaps
 from pocketbert.runtime.pipelines.arguments import answered, made_of
 from pocketbert.runtime.tags import Tagger

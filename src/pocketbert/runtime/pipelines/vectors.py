@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.runtime.features import AHEAD, OUTPUT, Features
-from pocketbert.runtime.inputs import check_count, text_of
+from pocketbert.runtime.inputs import text_of
 from pocketbert.runtime.pipelines.arguments import (
     answered,
     check_cut,

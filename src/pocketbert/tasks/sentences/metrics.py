@@ -12,17 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pocketbert.errors import InputError
 from pocketbert.tasks import scores
+from pocketbert.vectors.search import paraphrase_mining_embeddings
+from pocketbert.vectors.similarity import unit
 
 Vectors = NDArray[np.floating]
-BLOCK = 1024  # texts that are compared with all others at once
-
-
-def unit(vectors: Vectors) -> NDArray[np.float32]:
-    """Vectors of length one; one that is nothing stays nothing."""
-    found = np.asarray(vectors, dtype=np.float32)
-    length = np.linalg.norm(found, axis=-1, keepdims=True)
-    result: NDArray[np.float32] = found / np.maximum(length, 1e-12)
-    return result
 
 
 def cosines(left: Vectors, right: Vectors) -> NDArray[np.float64]:
@@ -84,34 +77,16 @@ def mining(
         raise InputError(
             f"the true pairs must be two different texts of the {len(vectors)}, and one at least"
         )
-    ranked = nearest_pairs(vectors, most=most)[:limit]
-    hits = np.array([(low, high) in true for low, high, _ in ranked], dtype=np.float64)
+    ranked = paraphrase_mining_embeddings(vectors, max_pairs=limit, top_k=most)
+    hits = np.array([(low, high) in true for _, low, high in ranked], dtype=np.float64)
     found, place = np.cumsum(hits), np.arange(1, len(hits) + 1)
     f1 = 2 * found / (place + len(true))
     best = int(f1.argmax())
     return {
         "ap": 100.0 * float((hits * found / place).sum() / len(true)),
         "f1": 100.0 * float(f1[best]),
-        "threshold": float((ranked[best][2] + ranked[min(best + 1, len(ranked) - 1)][2]) / 2),
+        "threshold": float((ranked[best][0] + ranked[min(best + 1, len(ranked) - 1)][0]) / 2),
     }
-
-
-def nearest_pairs(vectors: Vectors, *, most: int = 100) -> list[tuple[int, int, float]]:
-    """Pairs of texts with their cosine, the most alike first, each once; every text offers its nearest."""
-    normal = unit(vectors)
-    count = min(most, len(normal) - 1)
-    found: dict[tuple[int, int], float] = {}
-    for start in range(0, len(normal), BLOCK):
-        block = normal[start : start + BLOCK] @ normal.T  # (block, N)
-        block[np.arange(len(block)), start + np.arange(len(block))] = -np.inf
-        near = np.argpartition(-block, count - 1, axis=1)[:, :count]
-        for row, columns in enumerate(near):
-            for column in columns:
-                low, high = sorted((start + row, int(column)))
-                found[low, high] = float(block[row, column])
-    return sorted(
-        ((low, high, value) for (low, high), value in found.items()), key=lambda pair: (-pair[2], pair[:2])
-    )
 
 
 def _between(values: NDArray[np.float64], ends: NDArray[np.int64], place: int) -> float:

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pocketbert.errors import InputError, needing, require
-from pocketbert.tasks.sentences.metrics import cosines, unit
+from pocketbert.tasks.sentences.metrics import cosines
 from pocketbert.text.sentence_config import SentenceConfig
+from pocketbert.vectors.similarity import unit
 
 Vectors = NDArray[np.float32]
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pocketbert.errors import InputError
-from pocketbert.tasks.sentences.metrics import Vectors, unit
+from pocketbert.tasks.sentences.metrics import Vectors
 from pocketbert.text.bm25 import Bm25
+from pocketbert.vectors.search import nearest
+from pocketbert.vectors.similarity import matrix
 
-BLOCK = 256  # queries that are compared with the whole corpus at once
 DEEP = 100  # how far down an order is looked at
 
 
@@ -43,23 +44,7 @@ class Collection:
 
 def search(queries: Vectors, corpus: Vectors, *, count: int = DEEP) -> NDArray[np.int64]:
     """The nearest texts of each query by cosine, best first (Q, count); of equals the earlier comes first."""
-    texts = unit(corpus)
-    count = min(count, len(texts))
-    found = np.empty((len(queries), count), dtype=np.int64)
-    for start in range(0, len(queries), BLOCK):
-        values = unit(queries[start : start + BLOCK]) @ texts.T  # (block, N)
-        for row, scored in enumerate(values):
-            found[start + row] = best_places(scored, count)
-    return found
-
-
-def best_places(scored: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """The places of the highest values, highest first; of equals the earlier."""
-    edge = np.partition(scored, len(scored) - count)[len(scored) - count]
-    above = np.flatnonzero(scored > edge)
-    ties = np.flatnonzero(scored == edge)[: count - len(above)]
-    top = np.concatenate([above, ties])
-    return top[np.lexsort((top, -scored[top]))]
+    return nearest(matrix(queries), matrix(corpus), count, "cosine")[1]
 
 
 def evaluate(

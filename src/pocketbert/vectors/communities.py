@@ -12,10 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pocketbert.errors import InputError
-from pocketbert.runtime.inputs import check_count
-from pocketbert.runtime.vectors.pooling import unit
-from pocketbert.runtime.vectors.similarity import ELEMENTS, Floats, matrix
+from pocketbert.errors import InputError, check_count
+from pocketbert.vectors.similarity import ELEMENTS, Floats, matrix, unit
 
 
 def community_detection(

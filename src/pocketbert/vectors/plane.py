@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pocketbert.runtime.vectors.pooling import unit
-from pocketbert.runtime.vectors.search import nearest
-from pocketbert.runtime.vectors.similarity import Floats
+from pocketbert.vectors.search import nearest
+from pocketbert.vectors.similarity import Floats, unit
 
 Places = NDArray[np.float64]
 

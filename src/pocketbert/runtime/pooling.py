@@ -137,10 +137,3 @@ class DenseLayer:
         if self._bias is not None:
             made += self._bias
         return np.tanh(made) if self._settings.activation == "tanh" else made
-
-
-def unit(vectors: Floats) -> Floats:
-    """Vectors of length one; one that is nought stays so."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    made: Floats = vectors / np.maximum(lengths, 1e-12)
-    return made

@@ -8,20 +8,12 @@ Shapes: Q queries, C vectors of a corpus, N vectors of a list, K nearest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pocketbert.errors import InputError
-from pocketbert.runtime.inputs import check_count
-from pocketbert.runtime.vectors.pooling import unit
-from pocketbert.runtime.vectors.similarity import ELEMENTS, Floats, Score, matrix, scorer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pocketbert.runtime.embed import Embedder
+from pocketbert.errors import InputError, check_count
+from pocketbert.vectors.similarity import ELEMENTS, Floats, Score, matrix, scorer, unit
 
 Integers = NDArray[np.int64]
 LOWEST = float(np.finfo(np.float32).min)
@@ -56,34 +48,6 @@ def semantic_search(
         [{"corpus_id": place, "score": score} for place, score in zip(*row, strict=True)]
         for row in zip(ids.tolist(), scores.tolist(), strict=True)
     ]
-
-
-def paraphrase_mining(
-    model: Embedder,
-    sentences: Iterable[str],
-    show_progress_bar: bool | None = None,
-    batch_size: int = 32,
-    query_chunk_size: int = 5000,
-    corpus_chunk_size: int = 100_000,
-    max_pairs: int = 500_000,
-    top_k: int = 100,
-    score_function: Score = "cosine",
-    truncate_dim: int | None = None,
-    prompt_name: str | None = None,
-    prompt: str | None = None,
-) -> list[list[float | int]]:
-    """The sentences of a list that are most alike: [[score, first, second], …], the most alike first."""
-    vectors = model.encode(
-        list(sentences),
-        prompt_name=prompt_name,
-        prompt=prompt,
-        batch_size=batch_size,
-        show_progress_bar=show_progress_bar,
-        truncate_dim=truncate_dim,
-    )
-    return paraphrase_mining_embeddings(
-        vectors, query_chunk_size, corpus_chunk_size, max_pairs, top_k, score_function
-    )
 
 
 def paraphrase_mining_embeddings(

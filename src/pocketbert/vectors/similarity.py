@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pocketbert.errors import InputError
-from pocketbert.runtime.vectors.pooling import unit
 from pocketbert.text.sentence_config import Similarity
 
 Floats = NDArray[np.float32]
@@ -55,6 +54,13 @@ def similarity_pairwise(
     difference = left - right
     size = np.abs(difference).sum(axis=-1) if name == "manhattan" else np.linalg.norm(difference, axis=-1)
     return np.asarray(-size, dtype=np.float32)
+
+
+def unit(vectors: NDArray[np.floating]) -> Floats:
+    """Vectors of length one; one that is nought stays so."""
+    found = np.asarray(vectors, dtype=np.float32)
+    made: Floats = found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12)
+    return made
 
 
 def matrix(vectors: ArrayLike) -> Floats:

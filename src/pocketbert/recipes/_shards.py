@@ -1,0 +1,56 @@
+"""What a teacher says, kept on disk in shards: whose it is of what, written in one step each, shared by processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pocketbert import checkpoint
+from pocketbert.errors import InputError
+from pocketbert.train.machine import processes
+
+
+def begin(index: Path, name: str, described: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
+    """Note in `index` what its folder will hold of the teacher `name`, or refuse a folder that holds something else.
+
+    `reasons` say what is wrong if a key of `described` differs; that of the teacher is known.
+    """
+    with processes().main_process_first():
+        if not index.is_file():
+            index.parent.mkdir(parents=True, exist_ok=True)
+            checkpoint.write_json(index, {**described, "name": name})
+            return
+        saved = checkpoint.read_json(index)
+    found = {"teacher": f"are of another teacher ({saved.get('name')}) than {name}", **reasons}
+    for key, reason in found.items():
+        if saved.get(key) != described[key]:
+            raise InputError(
+                f"the {index.stem} in {index.parent} {reason}: give another --cache_dir, or delete that folder"
+            )
+
+
+def left_to_do(files: Sequence[Path]) -> list[int]:
+    """The numbers of the shards that are missing and that this process is to make."""
+    process = processes()
+    missing = [number for number, file in enumerate(files) if not file.is_file()]
+    return missing[process.process_index :: process.num_processes]
+
+
+def write(file: Path, save: Callable[[Path], object]) -> None:
+    """Let `save` write a shard beside its place, and put it there when it is whole."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        save(temporary)
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def show(done: int, of: int) -> None:
+    """Say how far the teacher is, on a terminal."""
+    if sys.stderr.isatty() and processes().is_main_process:
+        sys.stderr.write(f"\r\x1b[2Kthe teacher reads: {done:,} of {of:,} shards" + "\n" * (done == of))
+        sys.stderr.flush()

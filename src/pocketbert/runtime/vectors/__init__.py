@@ -1,1 +1,0 @@
-"""Sentence vectors as numbers: pooled from tokens, rounded, compared, searched, grouped and drawn. numpy alone."""

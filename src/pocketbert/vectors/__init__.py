@@ -1,0 +1,1 @@
+"""Vectors of texts as numbers: compared, searched, grouped, rounded and drawn. numpy alone."""
