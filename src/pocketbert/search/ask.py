@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.runtime.answer import Answer, Read, Result
-from pocketbert.runtime.inputs import check_count
 from pocketbert.runtime.options import Options
 from pocketbert.runtime.questions import QuestionAnswerer
 from pocketbert.search.places import Places, Where

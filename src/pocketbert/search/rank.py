@@ -13,9 +13,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pocketbert.errors import InputError, SearchError
+from pocketbert.errors import InputError, SearchError, check_count
 from pocketbert.runtime.embed import Embedder
-from pocketbert.runtime.inputs import check_count
 from pocketbert.runtime.rerank import Reranker
 from pocketbert.search.store import LARGEST_COUNT, Filter, Kept, Store
 
