@@ -10,7 +10,7 @@ from pocketbert.runtime.embed import Embedder
 from pocketbert.runtime.folder import EMBEDDED_EMBEDDER
 from pocketbert.search.models import embedder_of, settings_for
 from pocketbert.search.sqlite import SqliteStore
-from pocketbert.search.sqlite_tables import EmptyIndexError
+from pocketbert.search.sqlite.tables import EmptyIndexError
 
 FILE_NAME = ".pocketbert.db"
 BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside a file

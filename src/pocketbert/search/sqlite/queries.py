@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pocketbert.errors import InputError
 from pocketbert.search.passages import WITHOUT_BLANKS
-from pocketbert.search.store import LARGEST_COUNT, Filter, Vectors
+from pocketbert.search.store import Filter, Vectors
 
 LONELY = re.compile(f"([{WITHOUT_BLANKS}])")
 WORD = re.compile(r"[^\W_]+")
@@ -41,13 +40,6 @@ def words_query(text: str) -> str:
 def spaced(text: str) -> str:
     """A text in which letters of scripts without blanks stand alone."""
     return LONELY.sub(r" \1 ", text)
-
-
-def check_count(count: int) -> int:
-    """Refuse more passages than a query may give."""
-    if not 1 <= count <= LARGEST_COUNT:
-        raise InputError(f"{count} passages are asked for; it must be from 1 to {LARGEST_COUNT}")
-    return count
 
 
 def integers(vectors: Vectors) -> Iterator[bytes]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import apsw
 
+from pocketbert.search.rows import text_problems
 from pocketbert.search.store import Settings
 
 
@@ -43,16 +43,5 @@ def _texts(database: apsw.Connection) -> Iterator[str]:
     """Whether the passages of each document are its text, from the first character to the last."""
     sql = 'select number, start, "end", text from passages where document = ? order by number'
     documents = list(database.execute("select id, path, characters, passages, text_hash from documents"))
-    for number, path, characters, count, text_hash in documents:
-        whole, end, seen = hashlib.sha256(), 0, 0
-        for place, start, stop, text in database.execute(sql, (number,)):
-            if place != seen or start > end or stop - start != len(text):
-                yield f"{path}: passage {place} is not where it should be"
-                break
-            whole.update(text[end - start :].encode())
-            end, seen = stop, seen + 1
-        else:
-            if (end, seen) != (characters, count):
-                yield f"{path}: {seen} passages up to character {end}; it should be {count} up to {characters}"
-            elif whole.hexdigest() != text_hash:
-                yield f"{path}: the text is not what was indexed"
+    for number, *about in documents:
+        yield from text_problems(*about, database.execute(sql, (number,)))

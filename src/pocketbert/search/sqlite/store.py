@@ -1,4 +1,4 @@
-"""The default store: one SQLite file, with FTS5 for words and sqlite-vec for vectors.
+"""An index in one SQLite file, with FTS5 for words and sqlite-vec for vectors.
 
 The file is in WAL mode: who reads sees the last whole transaction, one process writes at a time, the others wait.
 Every change is one transaction that is on disk when it ends, so a process may be killed at any moment.
@@ -9,8 +9,6 @@ FTS5's unicode61 with Porter's endings taken off; scripts without blanks are ind
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -21,12 +19,12 @@ from typing import Any
 import apsw
 
 from pocketbert.errors import InputError, SearchError
-from pocketbert.search import sqlite_check
 from pocketbert.search.passages import Passage
-from pocketbert.search.places import Places
-from pocketbert.search.sqlite_errors import explained
-from pocketbert.search.sqlite_queries import check_count, condition, integers, spaced, words_query
-from pocketbert.search.sqlite_tables import has_tables, make_tables, open_database, read_settings
+from pocketbert.search.rows import COLUMNS, check_limit, document_from, kept_from, text_hash, values_of
+from pocketbert.search.sqlite.check import problems
+from pocketbert.search.sqlite.errors import explained
+from pocketbert.search.sqlite.queries import condition, integers, spaced, words_query
+from pocketbert.search.sqlite.tables import has_tables, make_tables, open_database, read_settings
 from pocketbert.search.store import (
     Document,
     Entry,
@@ -39,7 +37,6 @@ from pocketbert.search.store import (
 )
 
 PATIENCE = 30_000  # milliseconds to wait for another writer
-COLUMNS = "path, kind, title, hash, size, modified, characters, passages, notes"
 
 
 class SqliteStore:
@@ -121,13 +118,13 @@ class SqliteStore:
         """All documents by path, without their places."""
         with self._explained("read"):
             rows = list(self._database.execute(f"select {COLUMNS} from documents order by path"))  # noqa: S608
-        yield from map(_document, rows)
+        yield from map(document_from, rows)
 
     def document(self, path: str) -> Document | None:
         """One document, with its places."""
         with self._explained("read"):
             row = self._one(f"select {COLUMNS}, places from documents where path = ?", path)  # noqa: S608
-        return None if row is None else _document(row)
+        return None if row is None else document_from(row)
 
     def by_words(self, query: str, count: int, where: Filter) -> list[tuple[int, float]]:
         """Passages that hold any of a text's words, by BM25."""
@@ -137,7 +134,7 @@ class SqliteStore:
         chosen, values = condition(where, "rowid")
         sql = f"select rowid, -rank from words where words match ?{chosen} order by rank, rowid limit ?"  # noqa: S608
         with self._explained("read"):
-            return list(self._database.execute(sql, (asked, *values, check_count(count))))
+            return list(self._database.execute(sql, (asked, *values, check_limit(count))))
 
     def by_vector(self, vector: Vectors, count: int, where: Filter) -> list[tuple[int, float]]:
         """Passages whose vectors are nearest, by cosine."""
@@ -149,7 +146,7 @@ class SqliteStore:
         sql = f"select passage, distance from vectors where vector match vec_int8(?) and k = ?{chosen}"  # noqa: S608
         (number,) = integers(vector[None])
         with self._explained("read"):
-            rows = list(self._database.execute(sql, (number, check_count(count), *values)))
+            rows = list(self._database.execute(sql, (number, check_limit(count), *values)))
         return [(row, 1.0 - distance) for row, distance in sorted(rows, key=lambda row: (row[1], row[0]))]
 
     def first(self, count: int, where: Filter) -> list[int]:
@@ -175,18 +172,9 @@ class SqliteStore:
             'select path, places, number, start, "end", text from passages '
             "join documents on documents.id = passages.document where passages.id = ?"
         )
-        found = []
-        known: dict[str, Places] = {}
         with self._explained("read"):
-            for number in ids:
-                if (row := self._one(sql, number)) is not None:
-                    path, places, *rest = row
-                    if path not in known:
-                        known[path] = Places.from_bytes(places)
-                    passage = Passage(*rest)
-                    indent = len(passage.text) - len(passage.text.lstrip())
-                    found.append(Kept(number, path, passage, known[path][passage.start + indent]))
-        return found
+            rows = [(number, row) for number in ids if (row := self._one(sql, number)) is not None]
+        return kept_from(rows)
 
     def around(self, path: str, first: int, last: int) -> list[Passage]:
         """The passages of a document from one number to another."""
@@ -210,7 +198,7 @@ class SqliteStore:
         """What is wrong: SQLite's own checks of the file, then ours of what it holds."""
         found: list[str] = []
         with self._explained("read"), self._database:  # one state of the index, whoever writes meanwhile
-            found += sqlite_check.problems(self._database, self.settings)
+            found += problems(self._database, self.settings)
         return found
 
     def close(self) -> None:
@@ -239,16 +227,7 @@ class SqliteStore:
 
     def _put(self, entry: Entry) -> None:
         document = entry.document
-        whole = hashlib.sha256()
-        end = 0
-        for passage in entry.passages:
-            whole.update(passage.text[end - passage.start :].encode())
-            end = passage.end
-        row = (
-            document.path, document.kind, document.title, document.hash, document.size, document.modified,
-            document.characters, document.passages, json.dumps(document.notes), whole.hexdigest(),
-            document.places.to_bytes(),
-        )  # fmt: skip
+        row = (*values_of(document), text_hash(entry.passages), document.places.to_bytes())
         self._database.execute(
             f"insert into documents ({COLUMNS}, text_hash, places) values (?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
             row,
@@ -301,11 +280,3 @@ class SqliteStore:
 
     def _one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         return next(iter(list(islice(self._database.execute(sql, values), 1))), None)
-
-
-def _document(row: Sequence[Any]) -> Document:
-    values = dict(zip([*COLUMNS.split(", "), "places"], row, strict=False))
-    values["notes"] = tuple(json.loads(values["notes"]))
-    if "places" in values:
-        values["places"] = Places.from_bytes(values["places"])
-    return Document(**values)
