@@ -1,12 +1,13 @@
 """Make a small reader of a large one: leave out the blocks it misses least, teach the rest, and again.
 
-    python benchmarks/shrink.py --questions FOLDER --work runs/mini [--blocks 16,12,10,8,7,6,6] [--steps 200,...]
+    python benchmarks/shrink.py --questions FOLDER --work runs/mini [--blocks 16,12,10,8,7,6] [--steps 200,...]
 
 At every stage the distance is that of its answers' distributions to the large reader's, on windows of FOLDER/train.json
-(`teaching/questions.py`); then the smaller reader learns from the large one's soft labels. WORK keeps all stages: what
-is done is not done again, and what was killed goes on. A number of blocks that comes twice learns twice, the second
-time from where the first ended, and from FOLDER/wide.json, by soft labels alone. The last stage is scored on
-FOLDER/held-out.json. Written to results/compress.json.
+(`teaching/questions.py`); then the smaller reader learns from the large one's soft labels: on the way from a few
+questions of FOLDER/train.json, with the last number of blocks from many of FOLDER/wide.json, where more of them have no
+answer. A number of blocks that comes twice goes on where it ended. The large reader reads every window once. WORK keeps
+all: what is done is not done again, and what was killed goes on. The last stage is scored on FOLDER/held-out.json.
+Written to results/compress.json.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from torch import Tensor
 from pocketbert.heads import Model, load, save
 from pocketbert.recipes.squad import Told, collate_told
 from pocketbert.tasks.squad.features import featurise
-from pocketbert.tasks.squad.reading import read_questions
+from pocketbert.tasks.squad.reading import read_questions, write_questions
 from pocketbert.text import Tokenizer
 from pocketbert.transfer.removal import least_missed, with_blocks
 from record import record
@@ -57,7 +58,7 @@ def main() -> None:
         taught = Run(
             options.work / f"blocks-{name}",
             ("train", "squad"),
-            flags(options, start, number, rate, last=last, again=again),
+            flags(options, start, number, rate, final=count == blocks[-1], last=last, again=again),
         )
         taught = replace(taught, done="scores.json" if last else "model.safetensors")
         taught.finish(options.threads)
@@ -135,14 +136,27 @@ class Examiner:
 
 
 def flags(
-    options: argparse.Namespace, start: Path, steps: int, rate: float, *, last: bool, again: int
+    options: argparse.Namespace,
+    start: Path,
+    steps: int,
+    rate: float,
+    *,
+    final: bool,
+    last: bool,
+    again: int,
 ) -> dict[str, Any]:
+    """How a stage learns; `final` ones have the blocks that stay, and one of them is the `last`."""
     count = int(start.name.split("-")[1])
+    name = "many" if final else "few"
     return {
         "model": start,
         "teacher": options.reader,
-        **({} if again else {"cache_dir": options.work / "labels"}),  # of wide.json each is read once at most
-        "train_file": options.questions / ("wide.json" if again else "train.json"),
+        "cache_dir": options.work / f"labels-{name}",
+        "train_file": sample(
+            options.questions / ("wide.json" if final else "train.json"),
+            options.work / f"{name}.json",
+            options.many if final else options.few,
+        ),
         "validation_file": options.questions / "held-out.json",
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,
@@ -151,7 +165,7 @@ def flags(
         "optim": "relative",
         "learning_rate": rate,
         "warmup_ratio": 0.02 if steps > 1000 else 0.05,
-        "alpha": 1.0 if again else 0.8,
+        "alpha": 1.0 if final else 0.8,
         **({"ema_decay": 0.998} if steps > 1000 else {}),
         **({"eval_steps": steps} if last else {}),
         "eval_strategy": "steps" if last else "no",
@@ -160,6 +174,15 @@ def flags(
         "seed": count + 100 * again,  # other stages, other windows
         "resume_from_checkpoint": "latest",
     }
+
+
+def sample(source: Path, file: Path, count: int) -> Path:
+    """Write `count` questions of `source` to `file`, drawn the same way each time, unless it is there."""
+    if not file.is_file():
+        questions = read_questions(str(source), on_bad="skip").questions
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_questions(file, random.Random(7).sample(questions, min(count, len(questions))))
+    return file
 
 
 def arguments() -> argparse.Namespace:
@@ -171,13 +194,13 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--questions", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for all stages")
-    parser.add_argument("--blocks", default="16,12,10,8,7,6,6", help="how many stay, stage by stage")
+    parser.add_argument("--blocks", default="16,12,10,8,7,6", help="how many stay, stage by stage")
+    parser.add_argument("--steps", default="200,250,300,400,400,10000", help="of learning, stage by stage")
     parser.add_argument(
-        "--steps", default="200,250,300,400,400,6000,10000", help="of learning, stage by stage"
+        "--rates", default="4e-4,5e-4,5e-4,1e-3,1e-3,1e-3", help="peak rates, relative to the weights"
     )
-    parser.add_argument(
-        "--rates", default="4e-4,5e-4,5e-4,1e-3,1e-3,1e-3,1e-3", help="peak rates, relative to the weights"
-    )
+    parser.add_argument("--few", type=int, default=5000, help="questions for all stages but the last blocks'")
+    parser.add_argument("--many", type=int, default=40000, help="questions for the blocks that stay")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
