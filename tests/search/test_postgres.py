@@ -12,13 +12,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pytest
 
 from pocketbert.errors import InputError, SearchError
-from pocketbert.search.postgres import PostgresStore
+from pocketbert.search.postgres import PostgresStore, queries
 from pocketbert.search.postgres.address import Address
 from pocketbert.search.postgres.queries import asked_words, pattern, words_of
-from pocketbert.search.store import Filter
+from pocketbert.search.store import Entry, Filter
 from postgres_server import Server
 from store_cases import DIMENSIONS, SETTINGS, WITHOUT, entry
 
@@ -95,7 +96,7 @@ def test_a_server_that_stays_away_is_named(address: str, server: Server) -> None
 def test_killed_at_any_moment(address: str) -> None:
     generator = random.Random(7)
     said = -1
-    for _ in range(8):
+    for _ in range(5):
         command = [sys.executable, "-c", WRITER, address, str(TESTS), str(said + 1)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         said = int(process.stdout.readline())
@@ -126,19 +127,22 @@ def test_several_makers_and_writers_at_once(address: str) -> None:
         assert (store.verify(), store.statistics().documents) == ([], 40)
 
 
-def test_common_words_are_known_without_counting(server: Server, address: str) -> None:
+def test_common_words_are_known_without_counting(
+    server: Server, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with PostgresStore.create(address, WITHOUT) as store:
         store.replace(
             [entry(f"{n}.txt", f"The fish of day {n}.", vectors=False) for n in range(300)]
             + [entry("rare.txt", "The fish is a trout.", vectors=False)]
         )
+        assert len(store.by_words("the trout fish", 400, ALL)) == 301
+        monkeypatch.setattr(queries, "SHORTLIST", 10)  # as if it were a large index
         before = store.by_words("the trout fish", 400, ALL)
         assert store._counts(["fish", "trout"], 301) == {"fish": 301, "trout": 1}
         server.run("analyze index_of_a_test.passages")
         server.run("delete from index_of_a_test.passages where text like '%day 1%'")
-        assert (
-            store._counts(["fish", "trout"], 301)["fish"] == 301
-        )  # as it was estimated, so nothing was counted
+        # As it was estimated, so nothing was counted.
+        assert store._counts(["fish", "trout"], 301)["fish"] == 301
         after = store.by_words("the trout fish", 400, ALL)
         assert store.fetch([after[0][0]])[0].path == "rare.txt"
         assert before[0] == (after[0][0], pytest.approx(after[0][1]))
@@ -156,7 +160,7 @@ def test_many_vectors_come_by_the_index_and_filtered_ones_exactly(server: Server
         server.run("analyze index_of_a_test.passages")
         query = rng.normal(size=DIMENSIONS).astype(np.float32)
         plan = server.run(
-            "set search_path = index_of_a_test, public; explain select id from passages "
+            "explain select id from index_of_a_test.passages "
             f"order by vector <=> '{query.tolist()}'::halfvec limit 10"
         )
         assert "passages_vector_idx" in str(plan)
@@ -178,6 +182,60 @@ def test_what_postgresql_cannot_keep_stays_in_its_place(address: str) -> None:
         assert store.around("nul.txt", 0, 9)[0].text == "Fish\ufffdfish are here."
 
 
+def test_vectors_of_any_length_are_kept(address: str) -> None:
+    """Half floats end at 65,504, and cosines do not see how long a vector is."""
+    with PostgresStore.create(address, SETTINGS) as store:
+        for number, scale in enumerate((1e-9, 1.0, 1e9)):
+            one = entry(f"{number}.txt", "Fish.")
+            store.replace([Entry(one.document, one.passages, one.vectors * np.float32(scale))])
+        hits = store.by_vector(one.vectors[0] * np.float32(1e7), 9, ALL)
+        assert [cosine for _, cosine in hits] == pytest.approx([1.0] * 3, abs=1e-3)
+
+
+def test_another_writer_is_waited_for_then_named(server: Server, address: str) -> None:
+    with filled(address) as store, PostgresStore(address, patience=0.3) as other:
+        with psycopg.connect(server.address) as writer:
+            writer.execute("select * from index_of_a_test.documents where path = '1.txt' for update")
+            with pytest.raises(SearchError, match="another process is writing to it"):
+                other.remove(["1.txt"])
+            assert other.by_words("fish", 1, ALL)
+        assert other.remove(["1.txt"]) == 1
+        assert store.document("1.txt") is None
+
+
+def test_a_full_disk_loses_nothing_that_was_there(server: Server, address: str) -> None:
+    """The server says what it would say on a full disk, in the middle of a batch."""
+    full = "begin raise exception 'could not extend file' using errcode = 'disk_full'; end"
+    with filled(address) as store:
+        server.run(f"create function index_of_a_test.refuse() returns trigger language plpgsql as $${full}$$")
+        server.run(
+            "create trigger refuse before insert on index_of_a_test.passages for each row "
+            "when (new.text like '%large%') execute function index_of_a_test.refuse()"
+        )
+        with pytest.raises(SearchError, match="could not be written: the server's disk is full"):
+            store.replace([entry("small.txt", "Small."), entry("large.txt", "Very large indeed. " * 50)])
+        assert store.document("small.txt") is None
+        assert (store.verify(), store.statistics().documents) == ([], 20)
+        server.run("drop trigger refuse on index_of_a_test.passages")
+        store.replace([entry("large.txt", "Very large indeed. " * 50)])
+        assert (store.verify(), store.statistics().documents) == ([], 21)
+
+
+def test_an_index_that_is_dropped_takes_nothing_from_others(server: Server, address: str) -> None:
+    other = address.replace("#index_of_a_test", "#another_index")
+    with filled(other), filled(address) as store:
+        server.run("drop schema another_index cascade")
+        assert store.by_vector(ANY, 3, ALL)
+        with pytest.raises(SearchError, match="there is no index"):
+            PostgresStore(other)
+
+
+def test_more_documents_than_a_server_has_locks(address: str) -> None:
+    with PostgresStore.create(address, WITHOUT) as store:
+        store.replace([entry(f"{n}.txt", "Fish.", vectors=False) for n in range(7000)])
+        assert store.remove(f"{n}.txt" for n in range(7000)) == 7000
+
+
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
@@ -185,6 +243,8 @@ def test_what_postgresql_cannot_keep_stays_in_its_place(address: str) -> None:
         ("update documents set characters = 1 where path = '0.txt'", r"0\.txt: .* up to 1"),
         ("update passages set start = start + 1 where number = 1", "not where it should be"),
         ("delete from passages where number = 1", "not where it should be"),
+        ("update passages set words = '' where number = 0", r"0\.txt: words are not those of its text"),
+        ("update documents set words = 1 where path = '0.txt'", r"0\.txt: words are not those of its text"),
     ],
 )
 def test_verify_finds_what_does_not_agree(server: Server, address: str, sql: str, problem: str) -> None:
@@ -240,6 +300,8 @@ def test_addresses() -> None:
         "postgresql://ann@db.example:5433/books?sslmode=require#manuals",
     )
     assert str(Address.of("postgres://db/books")) == "postgres://db/books"
+    hidden = Address.of("postgresql://db/books?password=secret&user=ann&sslpassword=secret")
+    assert str(hidden) == "postgresql://db/books?user=ann"
     for wrong in (
         "postgresql://db/books#Drop Table",
         "postgresql://db/books#1",

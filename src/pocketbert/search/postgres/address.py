@@ -11,6 +11,7 @@ from pocketbert.search.store import is_address
 
 SCHEMA = "pocketbert"
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+SECRET = re.compile(r"(ssl|sslkey)?pass(word)?=", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -40,5 +41,6 @@ class Address:
         parts = urlsplit(self.database)
         user, _, host = parts.netloc.rpartition("@")
         name = user.partition(":")[0]
-        shown = urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host))
+        options = "&".join(one for one in parts.query.split("&") if not SECRET.match(one))
+        shown = urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host, query=options))
         return shown if self.schema == SCHEMA else f"{shown}#{self.schema}"

@@ -8,14 +8,18 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from pocketbert.search.passages import WITHOUT_BLANKS
 from pocketbert.search.store import Filter, Vectors
 
 RUN = re.compile(f"[{WITHOUT_BLANKS}]+|[^\\W_{WITHOUT_BLANKS}]+")
 MARK = re.compile("[\u0300-\u036f]")
 MOST_WORDS = 64  # of a query, the rarest: what the others say is little
-COMMON = 0.1  # of all passages: a word in more of them brings none in that has no rarer word of the query
 SHORTLIST = 1000  # passages whose words are counted, at least
+COMMON = (
+    0.1  # of all passages, if that is more than a shortlist: who has no rarer word of the query is left out
+)
 K1, B = 1.2, 0.75
 
 # The most promising passages are chosen by which words they have, then scored by how often they have them.
@@ -69,7 +73,7 @@ def weights(counts: Mapping[str, int], passages: int) -> dict[str, float]:
 def choosing(counts: Mapping[str, int], words: Iterable[str], passages: int) -> list[str]:
     """The words of which a passage must have one: not the common ones, unless there are no others."""
     given = list(words)
-    return [word for word in given if counts[word] <= COMMON * passages] or given
+    return [word for word in given if counts[word] <= max(COMMON * passages, SHORTLIST)] or given
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -78,12 +82,14 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def halves(vector: Vectors) -> str:
-    """A vector as pgvector reads it."""
-    return f"[{','.join(f'{number:.6g}' for number in vector.tolist())}]"
+    """A vector as pgvector reads it, with 1 as its largest number: half floats end at 65,504."""
+    largest = float(np.abs(vector).max(initial=0.0))
+    scaled = vector / largest if largest > 0 else vector
+    return f"[{','.join(f'{number:.6g}' for number in scaled.tolist())}]"
 
 
-def condition(where: Filter) -> tuple[str, dict[str, Any]]:
-    """SQL that keeps passages of the wanted documents, and its values."""
+def condition(where: Filter, column: str = "document") -> tuple[str, dict[str, Any]]:
+    """SQL that keeps rows of the wanted documents, whose ids are in a column, and its values."""
     wanted: list[str] = []
     values: dict[str, Any] = {}
     if where.path is not None:
@@ -94,7 +100,7 @@ def condition(where: Filter) -> tuple[str, dict[str, Any]]:
         values["since"] = where.since
     if not wanted:
         return "", values
-    return f" and document in (select id from documents where {' and '.join(wanted)})", values  # noqa: S608
+    return f" and {column} in (select id from documents where {' and '.join(wanted)})", values  # noqa: S608
 
 
 def pattern(glob: str) -> str:

@@ -15,6 +15,9 @@ from pocketbert.search.postgres.tables import find_names
 Connection = psycopg.Connection[Any]
 T = TypeVar("T")
 
+# A server that is gone without a word, as by a cable that was pulled, is known to be gone after half a minute.
+ALIVE = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
+
 
 class Server:
     """Does work on a server; for `patience` seconds it waits for one that is gone, once it has been there."""
@@ -55,8 +58,13 @@ class Server:
             return self._connection
         self._connection = None
         connection = psycopg.connect(
-            self.address.database, autocommit=True, connect_timeout=10, application_name="pocketbert"
+            self.address.database, autocommit=True, application_name="pocketbert", **ALIVE
         )
-        find_names(connection, self.address.schema)
+        try:
+            connection.execute(f"set lock_timeout = {max(int(1000 * self._patience), 1)}")
+            find_names(connection, self.address.schema)
+        except BaseException:
+            connection.close()
+            raise
         self._connection, self._seen = connection, True
         return connection

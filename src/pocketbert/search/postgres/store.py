@@ -2,7 +2,7 @@
 
 Every change is one transaction. If the connection is lost, or the server is started anew, the work at hand is tried
 again for half a minute: to put a document in twice is the same as once, so nothing is lost and nothing is doubled.
-Several processes may write at once, and each document is locked while it is written.
+Several processes may write at once (`writing`).
 
 Vectors are kept as half floats. Words are scored by BM25, which PostgreSQL does not know, so it is written in SQL.
 PostgreSQL keeps no character NUL: in its place stands U+FFFD, so that all others stay where they are.
@@ -19,15 +19,8 @@ from pocketbert.search.postgres import queries
 from pocketbert.search.postgres.address import Address
 from pocketbert.search.postgres.server import Connection, Server
 from pocketbert.search.postgres.tables import make_tables, read_settings
-from pocketbert.search.rows import (
-    COLUMNS,
-    check_limit,
-    document_from,
-    kept_from,
-    text_hash,
-    text_problems,
-    values_of,
-)
+from pocketbert.search.postgres.writing import problems, put, set_times
+from pocketbert.search.rows import COLUMNS, check_limit, document_from, kept_from
 from pocketbert.search.store import (
     Document,
     Entry,
@@ -41,7 +34,8 @@ from pocketbert.search.store import (
 
 PATIENCE = 30.0  # seconds to wait for a server that is gone
 KNOWN = 60.0  # seconds for which the size of the index, of which scores depend, is not asked again
-FEW = 20_000  # passages, among which the nearest are found by looking at all
+FEW = 20_000  # passages that a filter leaves, among which the nearest are found by looking at all
+VISITED, MOST_VISITED = 20_000, 1_000_000  # passages at which the index of vectors looks, at most
 
 
 class PostgresStore:
@@ -90,36 +84,24 @@ class PostgresStore:
 
         def work(connection: Connection) -> None:
             with connection.transaction():
-                self._lock(connection, (entry.document.path for entry in entries))
-                for entry in entries:
-                    document = entry.document
-                    there = connection.execute(
-                        "select id, hash from documents where path = %s", (document.path,)
-                    ).fetchone()
-                    if there is not None and there[1] == document.hash:
-                        _set_times(connection, document.path, document.size, document.modified)
-                        continue
-                    if there is not None:
-                        connection.execute("delete from documents where id = %s", (there[0],))
-                    self._put(connection, entry)
+                put(connection, entries)
 
+        if not entries:
+            return
         self._server.do("written", work)
         self._size = None
 
     def touch(self, path: str, *, size: int, modified: int) -> None:
         """Note that a file was written anew without a change."""
-        self._server.do("written", lambda connection: _set_times(connection, path, size, modified))
+        self._server.do(
+            "written", lambda connection: set_times(connection, path, size=size, modified=modified)
+        )
 
     def remove(self, paths: Iterable[str]) -> int:
         """Take documents out; how many there were."""
         wanted = list(paths)
-
-        def work(connection: Connection) -> int:
-            with connection.transaction():
-                self._lock(connection, wanted)
-                return connection.execute("delete from documents where path = any(%s)", (wanted,)).rowcount
-
-        count = self._server.do("written", work)
+        sql = "delete from documents where path = any(%s)"
+        count = self._server.do("written", lambda connection: connection.execute(sql, (wanted,)).rowcount)
         self._size = None
         return count
 
@@ -165,17 +147,24 @@ class PostgresStore:
             raise InputError(f"the vector is {vector.shape}; this index needs ({self.settings.dimensions},)")
         chosen, values = queries.condition(where)
         values |= {"vector": queries.halves(vector), "count": count}
-        nearest = "order by vector <=> %(vector)s::halfvec, id limit %(count)s"
-        if chosen and self.count(where) <= FEW:
-            some = f"(select id, vector from passages where true{chosen} offset 0)"  # noqa: S608
-        else:
-            some, nearest = f"passages where true{chosen}", nearest.replace(", id", "")
+        some, nearest, visited = f"passages where true{chosen}", "", VISITED
+        if chosen:
+            left = self.count(where)
+            if left <= FEW:
+                some = f"(select id, vector from passages where true{chosen} offset 0)"  # noqa: S608
+                nearest = ", id"
+            else:  # so many more are visited until enough of them pass the filter
+                visited = min(max(VISITED, 4 * count * self._sizes()[0] // left), MOST_VISITED)
+        sql = (
+            f"select id, 1 - (vector <=> %(vector)s::halfvec) from {some} "  # noqa: S608
+            f"order by vector <=> %(vector)s::halfvec{nearest} limit %(count)s"
+        )
 
         def work(connection: Connection) -> list[tuple[int, float]]:
             with connection.transaction():
                 connection.execute("set local hnsw.iterative_scan = strict_order")
                 connection.execute(f"set local hnsw.ef_search = {min(max(count, 100), 1000)}")
-                sql = f"select id, 1 - (vector <=> %(vector)s::halfvec) from {some} {nearest}"  # noqa: S608
+                connection.execute(f"set local hnsw.max_scan_tuples = {visited}")
                 return connection.execute(sql, values).fetchall()
 
         found = self._server.do("read", work)
@@ -194,8 +183,8 @@ class PostgresStore:
 
     def count(self, where: Filter) -> int:
         """How many passages there are."""
-        chosen, values = queries.condition(where)
-        sql = f"select coalesce(sum(passages), 0) from documents where true{chosen.replace('document in', 'id in')}"  # noqa: S608
+        chosen, values = queries.condition(where, "id")
+        sql = f"select coalesce(sum(passages), 0) from documents where true{chosen}"  # noqa: S608
         return int(self._server.rows(sql, **values)[0][0])
 
     def fetch(self, ids: Sequence[int]) -> list[Kept]:
@@ -225,19 +214,12 @@ class PostgresStore:
         return Statistics(documents, passages, characters, passages if self.settings.dimensions else 0, size)
 
     def verify(self) -> list[str]:
-        """What is wrong: whether the passages of each document are its text."""
+        """What is wrong: whether the passages of each document are its text, and its words."""
 
         def work(connection: Connection) -> list[str]:
-            found: list[str] = []
             with connection.transaction():  # one state of the index, whoever writes meanwhile
                 connection.execute("set transaction isolation level repeatable read")
-                documents = connection.execute(
-                    "select id, path, characters, passages, text_hash from documents order by id"
-                ).fetchall()
-                sql = 'select number, start, "end", text from passages where document = %s order by number'
-                for number, *about in documents:
-                    found += text_problems(connection.execute(sql, (number,)), *about)
-            return found
+                return list(problems(connection))
 
         return self._server.do("read", work)
 
@@ -250,39 +232,6 @@ class PostgresStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _put(self, connection: Connection, entry: Entry) -> None:
-        parts = [
-            Passage(one.number, one.start, one.end, one.text.replace("\0", "\ufffd"))
-            for one in entry.passages
-        ]
-        words = [queries.words_of(one.text) for one in parts]
-        document = entry.document
-        values = (*values_of(document), text_hash(parts), document.places.to_bytes(), sum(map(len, words)))
-        marks = ", ".join(["%s"] * len(values))
-        row = connection.execute(
-            f"insert into documents ({COLUMNS}, text_hash, places, words) values ({marks}) returning id",  # noqa: S608
-            values,
-        ).fetchone()
-        (owner,) = row or (None,)
-        vectors: Sequence[tuple[str, ...]] = [()] * len(parts)
-        if entry.vectors is not None:
-            vectors = [(queries.halves(vector),) for vector in entry.vectors]
-        with_vector = ("", "") if entry.vectors is None else (", vector", ", %s::halfvec")
-        connection.cursor().executemany(
-            f'insert into passages (document, number, start, "end", text, size, words{with_vector[0]}) '  # noqa: S608
-            f"values (%s, %s, %s, %s, %s, %s, to_tsvector('words', %s){with_vector[1]})",
-            [
-                (owner, one.number, one.start, one.end, one.text, len(its), " ".join(its), *vector)
-                for one, its, vector in zip(parts, words, vectors, strict=True)
-            ],
-        )
-
-    def _lock(self, connection: Connection, paths: Iterable[str]) -> None:
-        """Let nobody else write these documents in the meantime; in one order, so that none waits for ever."""
-        for path in sorted(set(paths)):
-            key = f"{self.address.schema} {path}"
-            connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 1))", (key,))
 
     def _sizes(self) -> tuple[int, float]:
         """How many passages there are, and how many words one has: as of a minute ago at most."""
@@ -313,9 +262,3 @@ class PostgresStore:
             rest,
         )
         return {**known, **dict(counted)}
-
-
-def _set_times(connection: Connection, path: str, size: int, modified: int) -> None:
-    connection.execute(
-        "update documents set size = %s, modified = %s where path = %s", (size, modified, path)
-    )

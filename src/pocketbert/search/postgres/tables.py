@@ -42,7 +42,7 @@ alter text search configuration words
 
 def make_tables(connection: Connection[Any], schema: str, settings: Settings) -> None:
     """Everything that an index needs, unless it is there: in the transaction that is going on."""
-    connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"pocketbert {schema}",))
+    connection.execute("select pg_advisory_xact_lock(hashtextextended('pocketbert', 0))")
     if has_schema(connection, schema):
         return
     connection.execute(sql.SQL("create schema {}").format(sql.Identifier(schema)))
@@ -76,7 +76,8 @@ def has_schema(connection: Connection[Any], schema: str) -> bool:
 
 def make_extension(connection: Connection[Any]) -> None:
     """Install pgvector in the database if it is not; refuse a release that is too old."""
-    connection.execute("create extension if not exists vector")
+    # Never in the schema of an index: whoever drops that would take pgvector away from all others.
+    connection.execute("create extension if not exists vector schema public")
     query = "select extversion from pg_extension where extname = 'vector'"
     for (version,) in connection.execute(query).fetchall():
         if tuple(int(part) for part in version.split(".")[:2]) < VECTOR:
