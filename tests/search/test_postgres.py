@@ -45,7 +45,7 @@ def filled(address: str, count: int = 20) -> PostgresStore:
     return store
 
 
-def test_a_connection_that_is_cut_is_made_again(server: Server, address: str) -> None:
+def test_a_connection_that_is_cut_is_made_again(postgres: Server, address: str) -> None:
     with filled(address) as store:
         for work in (
             lambda: store.by_words("fish", 3, ALL),
@@ -55,12 +55,12 @@ def test_a_connection_that_is_cut_is_made_again(server: Server, address: str) ->
             lambda: list(store.documents()),
             lambda: store.verify(),
         ):
-            server.cut()
+            postgres.cut()
             work()
         assert (store.statistics().documents, store.verify()) == (20, [])
 
 
-def test_a_server_that_is_killed_and_started_again_is_waited_for(server: Server, address: str) -> None:
+def test_a_server_that_is_killed_and_started_again_is_waited_for(postgres: Server, address: str) -> None:
     with filled(address) as store:
         written: list[int] = []
 
@@ -73,16 +73,16 @@ def test_a_server_that_is_killed_and_started_again_is_waited_for(server: Server,
         writer.start()
         while len(written) < 5:
             time.sleep(0.01)
-        server.kill()
-        server.start()
+        postgres.kill()
+        postgres.start()
         writer.join(timeout=60)
         assert written == list(range(60))
         assert (store.statistics().documents, store.verify()) == (80, [])
 
 
-def test_a_server_that_stays_away_is_named(address: str, server: Server) -> None:
+def test_a_server_that_stays_away_is_named(address: str, postgres: Server) -> None:
     store = PostgresStore.create(address, SETTINGS, patience=0.3)
-    server.kill()
+    postgres.kill()
     try:
         with pytest.raises(SearchError, match=r"index_of_a_test could not be read: PostgreSQL says"):
             store.by_words("fish", 3, ALL)
@@ -90,7 +90,7 @@ def test_a_server_that_stays_away_is_named(address: str, server: Server) -> None
             PostgresStore(address)
     finally:
         store.close()
-        server.start()
+        postgres.start()
 
 
 def test_killed_at_any_moment(address: str) -> None:
@@ -128,7 +128,7 @@ def test_several_makers_and_writers_at_once(address: str) -> None:
 
 
 def test_common_words_are_known_without_counting(
-    server: Server, address: str, monkeypatch: pytest.MonkeyPatch
+    postgres: Server, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with PostgresStore.create(address, WITHOUT) as store:
         store.replace(
@@ -139,8 +139,8 @@ def test_common_words_are_known_without_counting(
         monkeypatch.setattr(queries, "SHORTLIST", 10)  # as if it were a large index
         before = store.by_words("the trout fish", 400, ALL)
         assert store._counts(["fish", "trout"], 301) == {"fish": 301, "trout": 1}
-        server.run("analyze index_of_a_test.passages")
-        server.run("delete from index_of_a_test.passages where text like '%day 1%'")
+        postgres.run("analyze index_of_a_test.passages")
+        postgres.run("delete from index_of_a_test.passages where text like '%day 1%'")
         # As it was estimated, so nothing was counted.
         assert store._counts(["fish", "trout"], 301)["fish"] == 301
         after = store.by_words("the trout fish", 400, ALL)
@@ -150,16 +150,16 @@ def test_common_words_are_known_without_counting(
         assert len(store.by_words("fish", 400, ALL)) > 100
 
 
-def test_many_vectors_come_by_the_index_and_filtered_ones_exactly(server: Server, address: str) -> None:
+def test_many_vectors_come_by_the_index_and_filtered_ones_exactly(postgres: Server, address: str) -> None:
     rng = np.random.default_rng(5)
     with PostgresStore.create(address, SETTINGS) as store:
         for start in range(0, 3000, 500):
             store.replace(
                 [entry(f"{n % 10}/{n}.txt", f"Fish {n}.", modified=n) for n in range(start, start + 500)]
             )
-        server.run("analyze index_of_a_test.passages")
+        postgres.run("analyze index_of_a_test.passages")
         query = rng.normal(size=DIMENSIONS).astype(np.float32)
-        plan = server.run(
+        plan = postgres.run(
             "explain select id from index_of_a_test.passages "
             f"order by vector <=> '{query.tolist()}'::halfvec limit 10"
         )
@@ -192,9 +192,9 @@ def test_vectors_of_any_length_are_kept(address: str) -> None:
         assert [cosine for _, cosine in hits] == pytest.approx([1.0] * 3, abs=1e-3)
 
 
-def test_another_writer_is_waited_for_then_named(server: Server, address: str) -> None:
+def test_another_writer_is_waited_for_then_named(postgres: Server, address: str) -> None:
     with filled(address) as store, PostgresStore(address, patience=0.3) as other:
-        with psycopg.connect(server.address) as writer:
+        with psycopg.connect(postgres.address) as writer:
             writer.execute("select * from index_of_a_test.documents where path = '1.txt' for update")
             with pytest.raises(SearchError, match="another process is writing to it"):
                 other.remove(["1.txt"])
@@ -203,12 +203,14 @@ def test_another_writer_is_waited_for_then_named(server: Server, address: str) -
         assert store.document("1.txt") is None
 
 
-def test_a_full_disk_loses_nothing_that_was_there(server: Server, address: str) -> None:
+def test_a_full_disk_loses_nothing_that_was_there(postgres: Server, address: str) -> None:
     """The server says what it would say on a full disk, in the middle of a batch."""
     full = "begin raise exception 'could not extend file' using errcode = 'disk_full'; end"
     with filled(address) as store:
-        server.run(f"create function index_of_a_test.refuse() returns trigger language plpgsql as $${full}$$")
-        server.run(
+        postgres.run(
+            f"create function index_of_a_test.refuse() returns trigger language plpgsql as $${full}$$"
+        )
+        postgres.run(
             "create trigger refuse before insert on index_of_a_test.passages for each row "
             "when (new.text like '%large%') execute function index_of_a_test.refuse()"
         )
@@ -216,15 +218,15 @@ def test_a_full_disk_loses_nothing_that_was_there(server: Server, address: str) 
             store.replace([entry("small.txt", "Small."), entry("large.txt", "Very large indeed. " * 50)])
         assert store.document("small.txt") is None
         assert (store.verify(), store.statistics().documents) == ([], 20)
-        server.run("drop trigger refuse on index_of_a_test.passages")
+        postgres.run("drop trigger refuse on index_of_a_test.passages")
         store.replace([entry("large.txt", "Very large indeed. " * 50)])
         assert (store.verify(), store.statistics().documents) == ([], 21)
 
 
-def test_an_index_that_is_dropped_takes_nothing_from_others(server: Server, address: str) -> None:
+def test_an_index_that_is_dropped_takes_nothing_from_others(postgres: Server, address: str) -> None:
     other = address.replace("#index_of_a_test", "#another_index")
     with filled(other), filled(address) as store:
-        server.run("drop schema another_index cascade")
+        postgres.run("drop schema another_index cascade")
         assert store.by_vector(ANY, 3, ALL)
         with pytest.raises(SearchError, match="there is no index"):
             PostgresStore(other)
@@ -247,27 +249,27 @@ def test_more_documents_than_a_server_has_locks(address: str) -> None:
         ("update documents set words = 1 where path = '0.txt'", r"0\.txt: words are not those of its text"),
     ],
 )
-def test_verify_finds_what_does_not_agree(server: Server, address: str, sql: str, problem: str) -> None:
+def test_verify_finds_what_does_not_agree(postgres: Server, address: str, sql: str, problem: str) -> None:
     with filled(address) as store:
         assert store.verify() == []
-        server.run(f"set search_path = index_of_a_test; {sql}")
+        postgres.run(f"set search_path = index_of_a_test; {sql}")
         assert re.search(problem, "\n".join(store.verify()))
 
 
-def test_places_without_an_index(server: Server, address: str) -> None:
+def test_places_without_an_index(postgres: Server, address: str) -> None:
     with pytest.raises(SearchError, match=r"there is no index .*index_of_a_test; make one"):
         PostgresStore(address)
-    server.run("create schema index_of_a_test")
+    postgres.run("create schema index_of_a_test")
     for opening in (lambda: PostgresStore(address), lambda: PostgresStore.create(address, SETTINGS)):
         with pytest.raises(SearchError, match="the schema index_of_a_test is no index of ours"):
             opening()
-    server.run("drop schema index_of_a_test")
+    postgres.run("drop schema index_of_a_test")
     filled(address).close()
-    server.run("update index_of_a_test.settings set value = '99' where name = 'form'")
+    postgres.run("update index_of_a_test.settings set value = '99' where name = 'form'")
     with pytest.raises(SearchError, match="has version 99 of the index's form"):
         PostgresStore(address)
-    server.run("delete from index_of_a_test.settings where name = 'words'")
-    server.run("update index_of_a_test.settings set value = '1' where name = 'form'")
+    postgres.run("delete from index_of_a_test.settings where name = 'words'")
+    postgres.run("update index_of_a_test.settings set value = '1' where name = 'form'")
     with pytest.raises(SearchError, match="is damaged"):
         PostgresStore(address)
     with pytest.raises(SearchError, match="there is no such database; make it with createdb"):
@@ -276,21 +278,21 @@ def test_places_without_an_index(server: Server, address: str) -> None:
         PostgresStore("postgresql://localhost:1/nowhere")
 
 
-def test_a_user_who_may_do_nothing(server: Server, address: str) -> None:
+def test_a_user_who_may_do_nothing(postgres: Server, address: str) -> None:
     filled(address).close()
-    server.run("create role guest login")
+    postgres.run("create role guest login")
     guest = address.replace("//postgres:@", "//guest@")
     try:
         with pytest.raises(SearchError, match="this user may not do that"):
             PostgresStore(guest)
-        server.run("grant usage on schema index_of_a_test to guest")
-        server.run("grant select on all tables in schema index_of_a_test to guest")
+        postgres.run("grant usage on schema index_of_a_test to guest")
+        postgres.run("grant select on all tables in schema index_of_a_test to guest")
         with PostgresStore(guest) as store:
             assert store.by_words("fish", 3, ALL)
             with pytest.raises(SearchError, match="this user may not do that"):
                 store.remove(["1.txt"])
     finally:
-        server.run("drop owned by guest; drop role guest")
+        postgres.run("drop owned by guest; drop role guest")
 
 
 def test_addresses() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pocketbert.cli.ask_output import marked
-from pocketbert.cli.index import progress
+from pocketbert.cli.index import READABLE, progress
 from pocketbert.cli.tokens import visible
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def open_library(
         for skipped in report.failed:
             click.echo(f"pocketbert: {visible(skipped.path)} {visible(skipped.reason)}", err=True)
         if not store.statistics().documents:
-            raise InputError(f"{folder} holds no documents; text, Markdown, HTML and PDF files can be read")
+            raise InputError(f"{folder} holds no documents; {READABLE}")
         yield Library(Searcher(store, embedder), reader)
 
 

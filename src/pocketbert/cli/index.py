@@ -24,6 +24,7 @@ SKIPPED = {
     "special": "no ordinary files",
     "failed": "that could not be read",
 }
+READABLE = "text, Markdown, HTML and PDF files can be read"
 
 
 @click.command("index")
@@ -81,6 +82,9 @@ def command(
     with store:
         indexer = Indexer(store, place.base, embedder)
         update(indexer, folders, place.files, as_json=as_json)
+        if not store.statistics().documents:
+            names = ", ".join(visible(str(folder)) for folder in folders)
+            click.echo(f"pocketbert: {names} holds no documents; {READABLE}", err=True)
         while watch:
             time.sleep(every)
             update(indexer, folders, place.files, as_json=as_json, always=False)

@@ -15,9 +15,6 @@ from pocketbert.search.postgres.tables import find_names
 Connection = psycopg.Connection[Any]
 T = TypeVar("T")
 
-# A server that is gone without a word, as by a cable that was pulled, is known to be gone after half a minute.
-ALIVE = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
-
 
 class Server:
     """Does work on a server; for `patience` seconds it waits for one that is gone, once it has been there."""
@@ -57,9 +54,11 @@ class Server:
         if self._connection is not None and not self._connection.closed:
             return self._connection
         self._connection = None
+        # Who is gone without a word, as by a cable that was pulled, is known to be gone after half a minute.
         connection = psycopg.connect(
-            self.address.database, autocommit=True, application_name="pocketbert", **ALIVE
-        )
+            self.address.database, autocommit=True, application_name="pocketbert", connect_timeout=10,
+            keepalives_idle=10, keepalives_interval=5, keepalives_count=4,
+        )  # fmt: skip
         try:
             connection.execute(f"set lock_timeout = {max(int(1000 * self._patience), 1)}")
             find_names(connection, self.address.schema)
