@@ -211,8 +211,9 @@ def test_watch(folder: Path) -> None:
     arguments = ["index", "docs", "--no-vectors", "--watch", "--every", "0.1", "--json"]
     command = [sys.executable, "-m", "pocketbert", *arguments]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as watching:
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it
+    ) as watching:  # fmt: skip
         try:
             assert json.loads(watching.stdout.readline())["documents"] == 2
             (folder / "new.txt").write_text("Something new.")
