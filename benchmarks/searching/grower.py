@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import resource
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def main() -> None:
         real, asked = file["passages"], file["queries"]
     wanted = sorted(map(int, sizes))
     store = opened(kind, place, real.shape[1])
-    base = peak_megabytes()
+    base = highest(os.getpid())
     done = from_data = since = 0
     seconds = 0.0
     for texts in batches(until(wanted, given["paragraphs"], given["seed"]), wanted):
@@ -59,8 +59,8 @@ def main() -> None:
                 "vectors_embedded": min(done, len(real)),
                 "stored_a_second": round((done - since) / seconds, 1),
                 "megabytes": round(store.statistics().bytes / 1e6, 2),
-                "peak_megabytes": round(peak_megabytes(), 1),
-                "peak_megabytes_before": round(base, 1),
+                "peak_megabytes": highest(os.getpid()),
+                "peak_megabytes_before": base,
                 "latency": latency,
             }
             print(json.dumps(report), flush=True)
@@ -168,16 +168,13 @@ def software(kind: str, place: str) -> dict[str, object]:
 
 
 def highest(process: int) -> float | None:
+    """The peak memory of a process in megabytes; not getrusage's, which begins with that of whoever started it."""
     try:
         lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     values = [int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM")]
     return round(values[0], 1) if values else None
-
-
-def peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 if __name__ == "__main__":

@@ -17,10 +17,22 @@ RUN = re.compile(f"[{WITHOUT_BLANKS}]+|[^\\W_{WITHOUT_BLANKS}]+")
 MARK = re.compile("[\u0300-\u036f]")
 MOST_WORDS = 64  # of a query, the rarest: what the others say is little
 SHORTLIST = 1000  # passages whose words are counted, at least
-COMMON = (
-    0.1  # of all passages, if that is more than a shortlist: who has no rarer word of the query is left out
-)
+COMMON = 0.1  # of all passages, if more than a shortlist: who has no rarer word of the query is left out
 K1, B = 1.2, 0.75
+
+# How many passages have each word: of common words as PostgreSQL estimates it, the others are counted.
+COUNTS = """
+with common as materialized (
+    select elem, freq
+    from pg_stats, unnest(most_common_elems::text::text[], most_common_elem_freqs) as given (elem, freq)
+    where schemaname = %(schema)s and tablename = 'passages' and attname = 'words'
+)
+select lexeme, coalesce(
+    nullif(round(freq * %(passages)s), 0)::bigint,
+    (select count(*) from passages where passages.words @@ ('''' || lexeme || '''')::tsquery)
+)
+from unnest(to_tsvector('words', %(words)s)) as asked left join common on elem = lexeme
+"""
 
 # The most promising passages are chosen by which words they have, then scored by how often they have them.
 BM25 = f"""

@@ -159,13 +159,18 @@ class PostgresStore:
             f"select id, 1 - (vector <=> %(vector)s::halfvec) from {some} "  # noqa: S608
             f"order by vector <=> %(vector)s::halfvec{nearest} limit %(count)s"
         )
+        settings = {
+            "hnsw.iterative_scan": "strict_order",
+            "hnsw.ef_search": str(min(max(count, 100), 1000)),
+            "hnsw.max_scan_tuples": str(visited),
+        }
 
         def work(connection: Connection) -> list[tuple[int, float]]:
-            with connection.transaction():
-                connection.execute("set local hnsw.iterative_scan = strict_order")
-                connection.execute(f"set local hnsw.ef_search = {min(max(count, 100), 1000)}")
-                connection.execute(f"set local hnsw.max_scan_tuples = {visited}")
-                return connection.execute(sql, values).fetchall()
+            setting = (
+                "select set_config(name, value, false) from unnest(%s::text[], %s::text[]) as s (name, value)"
+            )
+            connection.execute(setting, (list(settings), list(settings.values())))
+            return connection.execute(sql, values).fetchall()
 
         found = self._server.do("read", work)
         return sorted(
@@ -244,21 +249,8 @@ class PostgresStore:
 
     def _counts(self, asked: Sequence[str], passages: int) -> dict[str, int]:
         """How many passages have each word, by its stem; of common words as PostgreSQL estimates it."""
-        stems = self._server.rows(
-            "select distinct lexeme from unnest(to_tsvector('words', %s))", " ".join(asked)
-        )
-        shares = dict(
+        return dict(
             self._server.rows(
-                "select elem, freq from pg_stats, unnest(most_common_elems::text::text[], most_common_elem_freqs) "
-                "as common (elem, freq) where schemaname = %s and tablename = 'passages' and attname = 'words'",
-                self.address.schema,
+                queries.COUNTS, words=" ".join(asked), schema=self.address.schema, passages=passages
             )
         )
-        known = {word: round(shares[word] * passages) for (word,) in stems if shares.get(word)}
-        rest = [word for (word,) in stems if word not in known]
-        counted = self._server.rows(
-            "select word, (select count(*) from passages where words @@ ('''' || word || '''')::tsquery) "
-            "from unnest(%s::text[]) as word",
-            rest,
-        )
-        return {**known, **dict(counted)}
