@@ -1,15 +1,20 @@
-"""Fixtures for every test: where the real data is, and a wall against the network."""
+"""Fixtures for every test: where the real data is, a database server, and a wall against the network."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from postgres_server import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,3 +53,24 @@ def unpacked(shared: Path) -> Callable[[str], Path]:
         return folder
 
     return unpack
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A server for every process of the tests that needs one."""
+    from postgres_server import Server
+
+    # Not in pytest's own folders: the path of a socket must be short, and another user must reach it.
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    running = Server(folder / "data")
+    yield running
+    running.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def address(postgres: Server) -> Iterator[str]:
+    """Where an index may be made; it is gone after the test."""
+    name = "index_of_a_test"
+    yield f"{postgres.address}#{name}"
+    postgres.run(f"drop schema if exists {name} cascade")

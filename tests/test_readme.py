@@ -35,7 +35,9 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_document_does_what_it_shows(document: Path, workplace: Path, hub_cache: Path) -> None:
+def test_document_does_what_it_shows(
+    document: Path, workplace: Path, hub_cache: Path, request: pytest.FixtureRequest
+) -> None:
     environment = {
         **os.environ,
         "PATH": f"{workplace / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -43,6 +45,8 @@ def test_document_does_what_it_shows(document: Path, workplace: Path, hub_cache:
         "HF_HUB_OFFLINE": "1",
         "NO_COLOR": "1",
     }
+    if "$DATABASE" in document.read_text(encoding="utf-8"):
+        environment["DATABASE"] = request.getfixturevalue("postgres").address
     documents.run(document, folder=workplace, environment=environment)
 
 

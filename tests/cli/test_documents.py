@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 
 import toy_reader
 from pocketbert.cli import main
+from pocketbert.search.sqlite import SqliteStore
 from small_sentences import toy_embedder, toy_reranker
 
 Capture = pytest.CaptureFixture[str]
@@ -134,6 +136,25 @@ def test_misuse(folder: Path, arguments: list[str], status: int, message: str, c
     assert not (folder / ".pocketbert.db").exists()
 
 
+def test_a_locked_and_a_damaged_index(folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqliteStore.__init__, "__kwdefaults__", {"patience": 50})
+    assert main(["index", "docs", "--no-vectors"]) == 0
+    index = folder / ".pocketbert.db"
+    with SqliteStore(index) as writer:
+        writer._database.execute("begin immediate")
+        (folder / "new.txt").write_text("Something new.")
+        assert main(["index", "docs"]) == 1
+        assert "another process is writing to it; wait for it to end" in capsys.readouterr().err
+        assert main(["search", "gold", "--index", str(index)]) == 0  # who reads is not held up
+        writer._database.execute("rollback")
+    capsys.readouterr()
+    data = index.read_bytes()
+    index.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
+    for arguments in (["search", "gold", "--index", str(index)], ["index", "docs"]):
+        assert main(arguments) == 1
+        assert ".pocketbert.db could not be read: it is damaged; delete it" in capsys.readouterr().err
+
+
 def test_another_model(folder: Path, embedder: str, tmp_path: Path, capsys: Capture) -> None:
     main(["index", "docs", "--model", embedder])
     other = str(toy_embedder(tmp_path / "other", width=16))
@@ -166,8 +187,12 @@ def test_ask_a_folder(folder: Path, reader: str, capsys: Capture) -> None:
     )
 
 
-def test_ask_an_empty_folder(tmp_path: Path, reader: str, capsys: Capture) -> None:
+def test_an_empty_folder(tmp_path: Path, reader: str, capsys: Capture) -> None:
     (tmp_path / "empty").mkdir()
+    assert main(["index", str(tmp_path / "empty"), "--no-vectors"]) == 0
+    shown = capsys.readouterr()
+    assert "0 documents" in shown.out
+    assert "holds no documents; text, Markdown, HTML and PDF files can be read" in shown.err
     assert main(["ask", str(tmp_path / "empty"), "What?", "--model", reader]) == 2
     assert "holds no documents" in capsys.readouterr().err
 
@@ -182,19 +207,13 @@ def test_ask_with_vectors_reads_the_best(folder: Path, reader: str, embedder: st
 
 
 def test_watch(folder: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pocketbert",
-        "index",
-        "docs",
-        "--no-vectors",
-        "--watch",
-        "--every",
-        "0.1",
-        "--json",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
+    """A process that goes on: it takes in what is new, takes out what is gone, and ends at once when interrupted."""
+    arguments = ["index", "docs", "--no-vectors", "--watch", "--every", "0.1", "--json"]
+    command = [sys.executable, "-m", "pocketbert", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it
+    ) as watching:  # fmt: skip
         try:
             assert json.loads(watching.stdout.readline())["documents"] == 2
             (folder / "new.txt").write_text("Something new.")
@@ -206,5 +225,12 @@ def test_watch(folder: Path) -> None:
             time.sleep(0.05)
             (folder / "river.txt").unlink()
             assert json.loads(watching.stdout.readline())["removed"] == ["river.txt"]
+            watching.send_signal(signal.SIGINT)
+            rest, said = watching.communicate(timeout=60)
         finally:
             watching.kill()
+    assert (watching.returncode, rest) == (130, "")
+    assert "Traceback" not in said
+    with SqliteStore(folder / ".pocketbert.db") as store:
+        assert [document.path for document in store.documents()] == ["new.txt", "notes/tea.md"]
+        assert store.verify() == []

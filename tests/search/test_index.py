@@ -182,6 +182,19 @@ def test_special_files_and_names(tmp_path: Path) -> None:
         indexed(tmp_path / "none", tmp_path / "i.db")
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_what_may_not_be_read_is_named(folder: Path, tmp_path: Path) -> None:
+    (folder / "a.txt").chmod(0)
+    (folder / "deep" / "er").chmod(0)
+    try:
+        report, _ = indexed(folder, tmp_path / "i.db")
+    finally:
+        (folder / "deep" / "er").chmod(0o755)
+    reasons = {row.path: row.reason for row in report.failed}
+    assert reasons["docs/a.txt"] == reasons["docs/deep/er"] == "cannot be read: Permission denied"
+    assert report.added == ["docs/b.md", "docs/deep/c.html"]
+
+
 def test_vectors_are_those_of_the_passages(folder: Path, tmp_path: Path, model: Path) -> None:
     embedder = Embedder.load(model)
     _, store = indexed(folder, tmp_path / "i.db", embedder)

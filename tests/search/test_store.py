@@ -11,6 +11,7 @@ import pytest
 from pocketbert.errors import InputError, SearchError
 from pocketbert.search.passages import Passage
 from pocketbert.search.places import Where
+from pocketbert.search.postgres import PostgresStore
 from pocketbert.search.sqlite import SqliteStore
 from pocketbert.search.store import Entry, Filter, Settings, Store, joined
 from store_cases import DIMENSIONS, SETTINGS, WITHOUT, entry
@@ -23,13 +24,17 @@ RIVER = (
 TEA = "Boil the water first.\nThen put the leaves in.\nWait for five minutes, and drink the tea."
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """Open a store, or make it; each call opens the same one again."""
     opened: list[Store] = []
+    address = request.getfixturevalue("address") if request.param == "postgres" else ""
 
     def opening(settings: Settings) -> Store:
-        opened.append(SqliteStore.create(tmp_path / "index.db", settings))
+        if address:
+            opened.append(PostgresStore.create(address, settings))
+        else:
+            opened.append(SqliteStore.create(tmp_path / "index.db", settings))
         return opened[-1]
 
     yield opening

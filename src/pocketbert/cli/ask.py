@@ -28,8 +28,8 @@ NO_ANSWER = 3  # exit status
               help="Be silent if no answer is likelier than this; 1 never is [default: the model's own].")  # fmt: skip
 @click.option("--why", is_flag=True, help="Show the windows that were read and what each of them said.")
 @click.option("--model", metavar="MODEL", help="Folder or hub name of a reader [default: the embedded one].")
-@click.option("--index", "index", type=click.Path(path_type=Path), metavar="FILE",
-              help="Of a folder: its index [default: .pocketbert.db in it].")  # fmt: skip
+@click.option("--index", "index", metavar="FILE|ADDRESS",
+              help="Of a folder: its index, a file or a database [default: .pocketbert.db in it].")  # fmt: skip
 @click.option("--passages", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
               help="Of a folder: how many passages are read.")  # fmt: skip
 @click.option(
@@ -41,7 +41,7 @@ def command(
     question: str | None,
     why: bool,
     model: str | None,
-    index: Path | None,
+    index: str | None,
     passages: int,
     threads: int | None,
     as_json: bool,

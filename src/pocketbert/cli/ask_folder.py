@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pocketbert.cli.ask_output import marked
-from pocketbert.cli.index import progress
+from pocketbert.cli.index import READABLE, progress
 from pocketbert.cli.tokens import visible
 
 if TYPE_CHECKING:
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_library(
-    folder: Path, index: Path | None, reader: QuestionAnswerer, *, threads: int | None
+    folder: Path, index: str | None, reader: QuestionAnswerer, *, threads: int | None
 ) -> Iterator[Library]:
     """A folder with its index, made or brought up to date, and a reader."""
     from pocketbert.errors import InputError
     from pocketbert.search.ask import Library
-    from pocketbert.search.folder import FILE_NAME, files_of, open_index
+    from pocketbert.search.folder import FILE_NAME, Place, open_index
     from pocketbert.search.index import Indexer
     from pocketbert.search.rank import Searcher
 
-    file = folder / FILE_NAME if index is None else index
-    store, embedder = open_index(file, vectors="as it is", threads=threads)
+    place = Place.of(folder / FILE_NAME if index is None else index)
+    store, embedder = open_index(place, vectors="as it is", threads=threads)
     with store:
-        indexer = Indexer(store, file.parent, embedder)
+        indexer = Indexer(store, place.base, embedder)
         telling = progress if sys.stderr.isatty() else None
-        report = indexer.update([folder], without=files_of(file), progress=telling)
+        report = indexer.update([folder], without=place.files, progress=telling)
         if telling is not None:
             click.echo("\r\033[K", nl=False, err=True)
         for skipped in report.failed:
             click.echo(f"pocketbert: {visible(skipped.path)} {visible(skipped.reason)}", err=True)
         if not store.statistics().documents:
-            raise InputError(f"{folder} holds no documents; text, Markdown, HTML and PDF files can be read")
+            raise InputError(f"{folder} holds no documents; {READABLE}")
         yield Library(Searcher(store, embedder), reader)
 
 

@@ -14,6 +14,7 @@ import click
 from pocketbert.cli.tokens import visible
 
 if TYPE_CHECKING:
+    from pocketbert.search.folder import Place
     from pocketbert.search.index import Indexer, Report
     from pocketbert.search.store import Store
 
@@ -23,12 +24,14 @@ SKIPPED = {
     "special": "no ordinary files",
     "failed": "that could not be read",
 }
+READABLE = "text, Markdown, HTML and PDF files can be read"
 
 
 @click.command("index")
 @click.argument("folders", metavar="DIR...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--index", "file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Where the index is [default: .pocketbert.db in DIR; without a DIR here or above].")  # fmt: skip
+@click.option("--index", "written", metavar="FILE|ADDRESS",
+              help="Where the index is: a file, or postgresql://USER@HOST/DATABASE#NAME "
+                   "[default: .pocketbert.db in DIR; without a DIR here or above].")  # fmt: skip
 @click.option("--model", metavar="MODEL",
               help="Folder or hub name of an embedder [default: that of the index, or the embedded one].")  # fmt: skip
 @click.option("--no-vectors", is_flag=True, help="Index words alone; no model is needed.")
@@ -44,7 +47,7 @@ SKIPPED = {
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     folders: tuple[Path, ...],
-    file: Path | None,
+    written: str | None,
     model: str | None,
     no_vectors: bool,
     listing: bool,
@@ -60,15 +63,14 @@ def command(
     All text, Markdown, HTML and PDF files below DIR are read; hidden ones and those without text are passed over. A
     second run reads only what has changed, and takes out what is gone. It may be stopped, or killed, at any time.
     """
-    from pocketbert.search.folder import files_of, open_index
+    from pocketbert.search.folder import open_index
     from pocketbert.search.index import Indexer
-    from pocketbert.search.sqlite import SqliteStore
 
-    path = index_file(file, folders)
+    place = index_place(written, folders)
     if listing or removed or verify:
         if watch or listing + bool(removed) + verify > 1:
             raise click.UsageError("Give one of --list, --remove, --verify and --watch.")
-        with SqliteStore(path) as there:
+        with place.open() as there:
             manage(there, listing, removed, verify, as_json=as_json)
         return
     if not folders:
@@ -76,24 +78,27 @@ def command(
     if no_vectors and model is not None:
         raise click.UsageError("Give --model or --no-vectors, not both.")
     check_folders(folders)
-    store, embedder = open_index(path, model=model, vectors="no" if no_vectors else "yes", threads=threads)
+    store, embedder = open_index(place, model=model, vectors="no" if no_vectors else "yes", threads=threads)
     with store:
-        indexer = Indexer(store, path.parent, embedder)
-        update(indexer, folders, files_of(path), as_json=as_json)
+        indexer = Indexer(store, place.base, embedder)
+        update(indexer, folders, place.files, as_json=as_json)
+        if not store.statistics().documents:
+            names = ", ".join(visible(str(folder)) for folder in folders)
+            click.echo(f"pocketbert: {names} holds no documents; {READABLE}", err=True)
         while watch:
             time.sleep(every)
-            update(indexer, folders, files_of(path), as_json=as_json, always=False)
+            update(indexer, folders, place.files, as_json=as_json, always=False)
 
 
-def index_file(file: Path | None, folders: tuple[Path, ...]) -> Path:
+def index_place(written: str | None, folders: tuple[Path, ...]) -> Place:
     """Where the index is, by what was said."""
-    from pocketbert.search.folder import FILE_NAME, index_above
+    from pocketbert.search.folder import FILE_NAME, Place, index_above
 
-    if file is not None:
-        return file
+    if written is not None:
+        return Place.of(written)
     if len(folders) > 1:
         raise click.UsageError("Several folders need a place for their index: give --index FILE.")
-    return folders[0] / FILE_NAME if folders else index_above(Path())
+    return Place(folders[0] / FILE_NAME if folders else index_above(Path()))
 
 
 def check_folders(folders: tuple[Path, ...]) -> None:

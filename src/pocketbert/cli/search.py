@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,8 +13,9 @@ NOTHING = 3  # exit status
 
 @click.command("search")
 @click.argument("query")
-@click.option("--index", "file", type=click.Path(path_type=Path), metavar="FILE",
-              help="The index [default: .pocketbert.db here or in a folder above].")  # fmt: skip
+@click.option("--index", "written", metavar="FILE|ADDRESS",
+              help="The index: a file, or postgresql://USER@HOST/DATABASE#NAME "
+                   "[default: .pocketbert.db here or in a folder above].")  # fmt: skip
 @click.option("--top", default=5, show_default=True, type=click.IntRange(min=1), help="How many passages.")
 @click.option("--by", type=click.Choice(["words", "vectors", "both"]),
               help="By words, by meaning, or both [default: both if the index has vectors].")  # fmt: skip
@@ -30,7 +30,7 @@ NOTHING = 3  # exit status
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     query: str,
-    file: Path | None,
+    written: str | None,
     top: int,
     by: Any,
     pattern: str | None,
@@ -45,17 +45,16 @@ def command(
     Each comes with its file, its line or page, and a score that is comparable within one search only. The exit status
     is 0 if something was found and 3 if not.
     """
+    from pocketbert.cli.index import index_place
     from pocketbert.cli.texts import shown
     from pocketbert.cli.tokens import visible
     from pocketbert.runtime.rerank import Reranker
-    from pocketbert.search.folder import index_above
     from pocketbert.search.models import embedder_of
     from pocketbert.search.rank import Searcher
-    from pocketbert.search.sqlite import SqliteStore
     from pocketbert.search.store import Filter
 
     wanted = Filter(pattern, None if since is None else int(since.timestamp()) * 10**9)
-    with SqliteStore(index_above(Path()) if file is None else file) as store:
+    with index_place(written, ()).open() as store:
         embedder = None if by == "words" else embedder_of(store, model, threads=threads)
         again = None if reranker is None else Reranker.load(reranker, threads=threads)
         searcher = Searcher(store, embedder, reranker=again)

@@ -1,16 +1,20 @@
-"""The index of a folder: where it lies, and how it is opened or made."""
+"""Where an index is, in a file or on a server, and how it is opened or made."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pocketbert.errors import CheckpointError, SearchError
+from pocketbert.errors import CheckpointError, SearchError, needing
 from pocketbert.runtime.embed import Embedder
 from pocketbert.runtime.folder import EMBEDDED_EMBEDDER
 from pocketbert.search.models import embedder_of, settings_for
 from pocketbert.search.sqlite import SqliteStore
-from pocketbert.search.sqlite.tables import EmptyIndexError
+from pocketbert.search.store import NoIndexError, Settings, Store, is_address
+
+if TYPE_CHECKING:
+    from pocketbert.search.postgres import PostgresStore
 
 FILE_NAME = ".pocketbert.db"
 BESIDE = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside a file
@@ -29,23 +33,62 @@ def index_above(folder: Path) -> Path:
     )
 
 
+@dataclass(frozen=True)
+class Place:
+    """A file, or the address of a database."""
+
+    file: Path | None = None
+    address: str = ""
+
+    @classmethod
+    def of(cls, written: str | Path) -> Place:
+        """From what was given for --index."""
+        return cls(address=str(written)) if is_address(written) else cls(file=Path(written))
+
+    @property
+    def base(self) -> Path | None:
+        """The folder that paths are relative to; on a server they are whole."""
+        return None if self.file is None else self.file.parent
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the index, which are no documents."""
+        return [] if self.file is None else [self.file.with_name(self.file.name + end) for end in BESIDE]
+
+    def open(self) -> Store:
+        """An index that is there."""
+        return self._server()(self.address) if self.file is None else SqliteStore(self.file)
+
+    def create(self, settings: Settings) -> Store:
+        """An index that is there, or a new one."""
+        if self.file is None:
+            return self._server().create(self.address, settings)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        return SqliteStore.create(self.file, settings)
+
+    @staticmethod
+    def _server() -> type[PostgresStore]:
+        with needing("postgres"):
+            from pocketbert.search.postgres import PostgresStore
+        return PostgresStore
+
+
 def open_index(
-    file: Path, *, model: str | None = None, vectors: WithVectors = "yes", threads: int | None = None
-) -> tuple[SqliteStore, Embedder | None]:
+    place: Place, *, model: str | None = None, vectors: WithVectors = "yes", threads: int | None = None
+) -> tuple[Store, Embedder | None]:
     """An index with its embedder; it is made if it is not there. One that was made with another model is an error."""
-    if file.exists():
+    try:
+        store = place.open()
+    except NoIndexError:
+        pass  # or whoever made it was killed before it was one
+    else:
         try:
-            store = SqliteStore(file)
-        except EmptyIndexError:
-            pass  # whoever made it was killed before it was one
-        else:
-            try:
-                if vectors == "no":
-                    store.settings.check(settings_for(None), store.name)
-                return store, embedder_of(store, model, threads=threads)
-            except BaseException:
-                store.close()
-                raise
+            if vectors == "no":
+                store.settings.check(settings_for(None), store.name)
+            return store, embedder_of(store, model, threads=threads)
+        except BaseException:
+            store.close()
+            raise
     embedder = None
     if vectors == "yes" or (vectors == "as it is" and (model is not None or EMBEDDED_EMBEDDER.is_dir())):
         try:
@@ -56,10 +99,4 @@ def open_index(
             raise CheckpointError(
                 f"{error}; here with --model MODEL, or index words alone: --no-vectors"
             ) from error
-    file.parent.mkdir(parents=True, exist_ok=True)
-    return SqliteStore.create(file, settings_for(embedder, model)), embedder
-
-
-def files_of(index: Path) -> list[Path]:
-    """The files of an index, which are no documents."""
-    return [index.with_name(index.name + end) for end in BESIDE]
+    return place.create(settings_for(embedder, model)), embedder

@@ -50,14 +50,14 @@ class Report:
 
 
 class Indexer:
-    """Keeps an index up to date with folders; `base` is the folder that paths in the index are relative to."""
+    """Keeps an index up to date with folders; paths in it are relative to `base`, or whole if it is None."""
 
-    def __init__(self, store: Store, base: Path, embedder: Embedder | None = None) -> None:
+    def __init__(self, store: Store, base: Path | None = None, embedder: Embedder | None = None) -> None:
         if (embedder is None) != (store.settings.embedder is None):
             has = "no vectors" if store.settings.embedder is None else "vectors"
             raise SearchError(f"{store.name} has {has}; {'give' if embedder is None else 'give no'} embedder")
         self.store = store
-        self.base = base.resolve()
+        self.base = None if base is None else base.resolve()
         self._embedder = embedder
 
     def update(

@@ -53,7 +53,7 @@ def text_hash(passages: Iterable[Passage]) -> str:
     return whole.hexdigest()
 
 
-def text_problems(path: str, characters: int, count: int, code: str, rows: Iterable[Row]) -> Iterator[str]:
+def text_problems(rows: Iterable[Row], path: str, characters: int, count: int, code: str) -> Iterator[str]:
     """Whether passages, as (number, start, end, text), are the text of their document, from first to last."""
     whole, end, seen = hashlib.sha256(), 0, 0
     for place, start, stop, text in rows:

@@ -129,6 +129,15 @@ class Statistics:
     """On disk."""
 
 
+class NoIndexError(SearchError):
+    """There is no index at that place, or whoever made it was killed before it was one."""
+
+
+def is_address(place: object) -> bool:
+    """Whether the place of an index is a server, and no file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
 class Store(Protocol):
     """An index of documents. Ids of passages are the store's own and change when a document is replaced."""
 
@@ -181,6 +190,10 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+    def __enter__(self) -> Store: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 def check_entry(entry: Entry, settings: Settings) -> None:

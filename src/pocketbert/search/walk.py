@@ -45,7 +45,7 @@ class Skipped:
 
 
 def files_in(
-    folders: Sequence[Path], base: Path, *, without: Iterable[Path] = (), skipped: list[Skipped]
+    folders: Sequence[Path], base: Path | None, *, without: Iterable[Path] = (), skipped: list[Skipped]
 ) -> Iterator[File]:
     """The files of folders, folder by folder in the order of names; what is passed over goes to `skipped`."""
     passed = {path.resolve() for path in without}
@@ -62,17 +62,19 @@ def files_in(
                 yield file
 
 
-def stored_name(path: Path, base: Path) -> str:
-    """How an index calls a file: relative to its own folder if it lies there, else in full."""
-    return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.as_posix()
+def stored_name(path: Path, base: Path | None) -> str:
+    """How an index calls a file: relative to its own folder, if it has one and the file lies there, else in full."""
+    if base is not None and path.is_relative_to(base):
+        return path.relative_to(base).as_posix()
+    return path.as_posix()
 
 
-def is_within(name: str, base: Path, root: Path) -> bool:
-    """Whether a file that an index in the folder `base` calls by that name lies in a folder, or is that file."""
-    return (base / name).is_relative_to(root)
+def is_within(name: str, base: Path | None, root: Path) -> bool:
+    """Whether the file that an index calls by that name lies in a folder, or is that file."""
+    return (Path(name) if base is None else base / name).is_relative_to(root)
 
 
-def _walk(root: Path, base: Path, skipped: list[Skipped]) -> Iterator[Path]:
+def _walk(root: Path, base: Path | None, skipped: list[Skipped]) -> Iterator[Path]:
     def failed(error: OSError) -> None:
         path = stored_name(Path(error.filename), base)
         skipped.append(Skipped(path, f"cannot be read: {error.strerror}", "failed"))

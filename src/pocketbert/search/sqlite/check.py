@@ -44,4 +44,4 @@ def _texts(database: apsw.Connection) -> Iterator[str]:
     sql = 'select number, start, "end", text from passages where document = ? order by number'
     documents = list(database.execute("select id, path, characters, passages, text_hash from documents"))
     for number, *about in documents:
-        yield from text_problems(*about, database.execute(sql, (number,)))
+        yield from text_problems(database.execute(sql, (number,)), *about)

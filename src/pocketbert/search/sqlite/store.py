@@ -24,12 +24,13 @@ from pocketbert.search.rows import COLUMNS, check_limit, document_from, kept_fro
 from pocketbert.search.sqlite.check import problems
 from pocketbert.search.sqlite.errors import explained
 from pocketbert.search.sqlite.queries import condition, integers, spaced, words_query
-from pocketbert.search.sqlite.tables import has_tables, make_tables, open_database, read_settings
+from pocketbert.search.sqlite.tables import has_tables, make_tables, open_database, read_settings, set_wal
 from pocketbert.search.store import (
     Document,
     Entry,
     Filter,
     Kept,
+    NoIndexError,
     Settings,
     Statistics,
     Vectors,
@@ -46,7 +47,7 @@ class SqliteStore:
         """Open an index that is there."""
         self.path = Path(path)
         if not self.path.is_file():
-            raise SearchError(f"there is no index {self.path}; make one: pocketbert index DIR")
+            raise NoIndexError(f"there is no index {self.path}; make one: pocketbert index DIR")
         self._open(apsw.SQLITE_OPEN_READWRITE, patience)
         try:
             with self._explained("read"):
@@ -66,7 +67,7 @@ class SqliteStore:
             raise SearchError(f"{store.path} cannot be made: there is no folder {store.path.parent}")
         store._open(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, patience)
         try:
-            store._prepare(settings)
+            store._prepare(settings, patience)
             store.settings.check(settings, store.name)
         except BaseException:
             store._database.close()
@@ -215,11 +216,11 @@ class SqliteStore:
         with self._explained("open"):
             self._database = open_database(self.path, flags, patience)
 
-    def _prepare(self, settings: Settings) -> None:
+    def _prepare(self, settings: Settings, patience: int) -> None:
         """Make the tables, unless they are there: two processes may both be the first."""
         with self._explained("open"):
             if not has_tables(self._database):
-                self._database.execute("pragma journal_mode = wal")
+                set_wal(self._database, patience)
         with self._transaction():
             if not has_tables(self._database):
                 make_tables(self._database, settings)

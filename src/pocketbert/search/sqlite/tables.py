@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import apsw
 import sqlite_vec
 
 from pocketbert.errors import SearchError
-from pocketbert.search.store import Settings
+from pocketbert.search.store import NoIndexError, Settings
 
 APPLICATION = 0x706F636B  # "pock": that a file is ours is written in its header
 SCHEMA = 1
@@ -37,10 +38,6 @@ create virtual table vectors using vec0 (passage integer primary key, vector int
 """
 
 
-class EmptyIndexError(SearchError):
-    """A file in which no index was made yet, or whose maker was killed before the first was whole."""
-
-
 def open_database(path: Path, flags: int, patience: int) -> apsw.Connection:
     """A connection that knows vectors and waits so many milliseconds for other writers."""
     database = apsw.Connection(str(path), flags=flags)
@@ -49,6 +46,20 @@ def open_database(path: Path, flags: int, patience: int) -> apsw.Connection:
     database.load_extension(sqlite_vec.loadable_path())
     database.enable_load_extension(False)
     return database
+
+
+def set_wal(database: apsw.Connection, patience: int) -> None:
+    """Have the file written by way of a log; with others at it, so many milliseconds are waited, as SQLite does not."""
+    until = time.monotonic() + patience / 1000
+    while True:
+        try:
+            database.execute("pragma journal_mode = wal")
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+        else:
+            return
+        time.sleep(0.01)
 
 
 def has_tables(database: apsw.Connection) -> bool:
@@ -70,7 +81,7 @@ def make_tables(database: apsw.Connection, settings: Settings) -> None:
 def read_settings(database: apsw.Connection, name: str) -> Settings:
     """What an index was made with; an error if the file is no index, or none that this release knows."""
     if not has_tables(database):
-        raise EmptyIndexError(f"{name} is empty; index a folder into it: pocketbert index DIR --index {name}")
+        raise NoIndexError(f"{name} is empty; index a folder into it: pocketbert index DIR --index {name}")
     (application,) = next(iter(database.execute("pragma application_id")))
     (version,) = next(iter(database.execute("pragma user_version")))
     if application != APPLICATION:

@@ -1,0 +1,1 @@
+"""What `benchmarks/search.py` measures, one module for each, and what they need."""

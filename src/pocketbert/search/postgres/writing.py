@@ -1,0 +1,117 @@
+"""Documents into the tables, in the transaction that is going on.
+
+Several processes may write the same documents at once. Rows that are there are locked in one order. Of two processes
+that put the same new document in, the second waits for the first and then fails; begun anew, it finds the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import psycopg
+
+from pocketbert.search.passages import Passage
+from pocketbert.search.postgres.queries import halves, words_of
+from pocketbert.search.rows import COLUMNS, text_hash, text_problems, values_of
+from pocketbert.search.store import Entry
+
+Connection = psycopg.Connection[Any]
+
+
+def put(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Put documents in, each instead of what is there under its path, unless that is the same."""
+    by_path = {entry.document.path: entry for entry in entries}
+    there = connection.execute(
+        "select id, path, hash from documents where path = any(%s) order by path for update", (list(by_path),)
+    ).fetchall()
+    same = {path for _, path, code in there if code == by_path[path].document.hash}
+    if other := [number for number, path, _ in there if path not in same]:
+        connection.execute("delete from documents where id = any(%s)", (other,))
+    for path in sorted(same):
+        document = by_path[path].document
+        set_times(connection, path, size=document.size, modified=document.modified)
+    if new := [by_path[path] for path in sorted(set(by_path) - same)]:
+        _insert(connection, new)
+
+
+def set_times(connection: Connection, path: str, *, size: int, modified: int) -> None:
+    """Note when a file was written, and its size."""
+    connection.execute(
+        "update documents set size = %s, modified = %s where path = %s", (size, modified, path)
+    )
+
+
+def problems(connection: Connection) -> Iterator[str]:
+    """Whether the passages of each document are its text, and whether their words are those of the text."""
+    documents = connection.execute(
+        "select id, path, characters, passages, text_hash, words from documents order by id"
+    ).fetchall()
+    for number, path, *about, words in documents:
+        rows = connection.execute(
+            'select number, start, "end", text from passages where document = %s order by number', (number,)
+        ).fetchall()
+        yield from text_problems(rows, path, *about)
+        its = [words_of(row[3]) for row in rows]
+        ((wrong,),) = connection.execute(
+            "select count(*) from passages join unnest(%s::int[], %s::text[]) as given (number, said) using (number) "
+            "where document = %s and words is distinct from to_tsvector('words', said)",
+            ([row[0] for row in rows], list(map(" ".join, its)), number),
+        ).fetchall()
+        if wrong or sum(map(len, its)) != words:
+            yield f"{path}: words are not those of its text"
+
+
+def _insert(connection: Connection, entries: Sequence[Entry]) -> None:
+    kept = [[_kept(passage) for passage in entry.passages] for entry in entries]
+    words = [[words_of(passage.text) for passage in passages] for passages in kept]
+    documents = [
+        (
+            *map(_writable, values_of(entry.document)),
+            text_hash(parts),
+            entry.document.places.to_bytes(),
+            count,
+        )
+        for entry, parts, count in zip(entries, kept, (sum(map(len, its)) for its in words), strict=True)
+    ]
+    marks = ", ".join(["%s"] * len(documents[0]))
+    cursor = connection.cursor()
+    cursor.executemany(
+        f"insert into documents ({COLUMNS}, text_hash, places, words) values ({marks}) returning id",  # noqa: S608
+        documents,
+        returning=True,
+    )
+    owners = [cursor.fetchone()]
+    while cursor.nextset():
+        owners.append(cursor.fetchone())
+    rows = [
+        (owner[0], one.number, one.start, one.end, one.text, len(its), " ".join(its))
+        for owner, parts, texts in zip(owners, kept, words, strict=True)
+        for one, its in zip(parts, texts, strict=True)
+        if owner is not None
+    ]
+    if not rows:
+        return  # documents without a word
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    types = ["bigint", "int", "bigint", "bigint", "text", "int", "text"]
+    with_vector = ("", "", "")
+    if entries[0].vectors is not None:
+        columns.append([halves(vector) for entry in entries for vector in entry.vectors])  # type: ignore[union-attr]
+        types.append("text")
+        with_vector = (", vector", ", v::halfvec", ", v")
+    given = ", ".join(f"%s::{kind}[]" for kind in types)
+    connection.execute(
+        f'insert into passages (document, number, start, "end", text, size, words{with_vector[0]}) '  # noqa: S608
+        f"select d, n, a, z, t, s, to_tsvector('words', w){with_vector[1]} "
+        f"from unnest({given}) as given (d, n, a, z, t, s, w{with_vector[2]})",
+        columns,
+    )
+
+
+def _kept(passage: Passage) -> Passage:
+    return Passage(passage.number, passage.start, passage.end, _writable(passage.text))
+
+
+def _writable(value: Any) -> Any:
+    """A text without the one character that PostgreSQL cannot keep; all others stay where they are."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
