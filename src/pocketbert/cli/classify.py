@@ -75,7 +75,7 @@ def command(
             count += 1
             cut += result.truncated > 0
             if table is not None:
-                table.write(predicted(entry, _cells(result)))
+                table.write(predicted(entry, result.to_cells()))
             elif as_json:
                 click.echo(json.dumps(entry.texts() | result.to_json(), ensure_ascii=False))
             else:
@@ -85,18 +85,6 @@ def command(
                    "their ends were not read (--window)", err=True)  # fmt: skip
     if out is not None:
         click.echo(json.dumps({"out": str(out), "texts": count}) if as_json else f"{out}: {count} texts")
-
-
-def _cells(result: Classification) -> dict[str, Any]:
-    """What was said, as columns of a table."""
-    if result.problem == "regression":
-        return {"prediction": round(result.score, 6)}
-    if result.problem == "multi":
-        return {
-            "prediction": ",".join(result.labels),
-            "probability": ",".join(f"{result.scores[name]:.6f}" for name in result.labels),
-        }
-    return {"prediction": result.label, "probability": round(result.score, 6)}
 
 
 def _line(entry: Given, result: Classification, top: int) -> str:
