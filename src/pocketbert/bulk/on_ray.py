@@ -29,7 +29,14 @@ HERE = "127.0.0.1"
 
 
 def on_ray(
-    job: Job, opened: Opened, parts: Sequence[Part], out: Path, plan: str, *, threads: int, address: str | None
+    job: Job,
+    opened: Opened,
+    parts: Sequence[Part],
+    out: Path,
+    plan: str,
+    *,
+    threads: int,
+    address: str | None,
 ) -> Iterator[Part]:
     """Make parts on Ray, and give each as it is done."""
     check_count("threads", threads)
@@ -48,9 +55,11 @@ def connected(address: str | None = None) -> Iterator[Any]:
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if address == "local":
-        # Ray's name for "this is no cluster": its processes then take the loopback address for the machine's own.
-        # It is read when ray is imported.
+        # All are read when ray is imported. The first is Ray's name for "this is no cluster": its processes then take
+        # the loopback address for the machine's own.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        os.environ.setdefault("RAY_worker_niceness", "0")  # as considerate as the command itself, and no more
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     ray = require("ray", extra="ray")
     if ray.is_initialized():
         yield ray
@@ -121,8 +130,8 @@ def tried(part: Part, out: Path) -> Iterator[None]:
     mark = next((mark for mark in marks if not mark.exists()), None)
     if mark is None:
         raise BulkError(
-            f"{TRIES} workers have died at rows {part.first} to {part.first + part.rows - 1} of {part.file}. Often that "
-            "is memory: give fewer rows a part, or fewer workers with more threads each. The parts that are done stay"
+            f"{TRIES} workers have died at rows {part.first} to {part.first + part.rows - 1} of {part.file}. Often "
+            "that is memory: give fewer rows a part, or fewer workers with more threads each. What is done is kept"
         )
     mark.touch()
     yield
@@ -145,7 +154,9 @@ def _made(
     context.print_on_execution_start = False
     cpus = int(ray.cluster_resources().get("CPU", 0))
     if cpus < threads:
-        raise InputError(f"each worker is to have {threads} threads, but Ray has {cpus} processors; say fewer")
+        raise InputError(
+            f"each worker is to have {threads} threads, but Ray has {cpus} processors; say fewer"
+        )
     items = [
         {"number": part.number, "file": str(part.file), "first": part.first, "rows": part.rows}
         for part in parts

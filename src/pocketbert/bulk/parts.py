@@ -116,21 +116,21 @@ def say_all(
     wanted = [number for number in range(len(rows)) if number not in reasons]
     truncated = 0
 
-    def say(numbers: list[int]) -> int:
+    def say(numbers: list[int]) -> str:
+        """Fill in some rows; why they were refused, or nothing."""
+        nonlocal truncated
         texts: list[Texts] = [rows[number] for number in numbers]
-        found, cut = opened.say(texts) if texts else ([], 0)
+        try:
+            found, cut = opened.say(texts) if texts else ([], 0)
+        except InputError as error:
+            return str(error)
         for number, cell in zip(numbers, found, strict=True):
             cells[number] = cell
-        return cut
+        truncated += cut
+        return ""
 
-    try:
-        truncated = say(wanted)
-    except InputError:  # one of them, and only one by one it is seen which
-        for number in wanted:
-            try:
-                truncated += say([number])
-            except InputError as error:
-                reasons[number] = str(error)
+    if say(wanted):  # one of them, and only one by one it is seen which
+        reasons |= {number: reason for number in wanted if (reason := say([number]))}
     first = min(reasons, default=None)
     place = "" if first is None else f"{part.file.name}, row {part.first + first}: {reasons[first]}"
     return cells, Said(len(rows), truncated, len(reasons), place)

@@ -111,7 +111,12 @@ class Plan:
             **job,
             "part_rows": self.part_rows,
             "files": [
-                {"name": source.path.name, "rows": source.rows, "bytes": source.bytes, "footer": source.footer}
+                {
+                    "name": source.path.name,
+                    "rows": source.rows,
+                    "bytes": source.bytes,
+                    "footer": source.footer,
+                }
                 for source in self.sources
             ],
         }
