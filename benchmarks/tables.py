@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from shown import browser, reading, teaching
+from shown import browser, reading, scale, teaching
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -58,6 +58,8 @@ TABLES = {
     "ablation-parts": teaching.ablation_parts,
     "ablation-schedules": teaching.ablation_schedules,
     "compression": teaching.compression,
+    "bulk": scale.bulk,
+    "scale": scale.expected,
     "browser-speed": browser.speed,
     "browser-same": browser.same,
 }

@@ -22,7 +22,6 @@ from pocketbert.cli import main
 from small_sentences import toy_embedder
 from toy_reader import save_reader
 
-pytest.importorskip("ray")
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 LISTENING = "0A"
 

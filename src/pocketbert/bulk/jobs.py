@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from pocketbert.errors import InputError, require
+from pocketbert.runtime.embed import Embedder, Long
 from pocketbert.runtime.manifest import sha256
 from pocketbert.runtime.options import Options, Reading
 from pocketbert.runtime.session import Precision, Session
@@ -39,8 +40,6 @@ class Opened:
 class Job(Protocol):
     """What a job has to be; it is sent to other machines, so it holds plain values only."""
 
-    verb: str
-
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns with texts."""
@@ -63,7 +62,7 @@ class Embed:
     normalize: bool = False
     truncate_dim: int | None = None
     form: VectorPrecision = "float32"
-    long: str = "windows"
+    long: Long = "windows"
     verb: str = "embed"
 
     def __post_init__(self) -> None:
@@ -83,7 +82,6 @@ class Embed:
     def open(self, threads: int | None = None) -> Opened:
         import numpy as np
 
-        from pocketbert.runtime.embed import Embedder
         from pocketbert.vectors.rounding import quantize_embeddings
 
         arrow = require("pyarrow", extra="ray")

@@ -47,6 +47,7 @@ NO_ANSWER = 3  # exit status
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     words: tuple[str, ...],
     question: str | None,
     why: bool,
