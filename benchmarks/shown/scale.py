@@ -107,8 +107,10 @@ def span(seconds: float) -> str:
     """A time that one can imagine."""
     if seconds < 2:
         return f"{1000 * seconds:,.0f} ms"
+    if seconds < 120:
+        return f"{seconds:,.0f} s"
     if seconds < 2 * HOUR:
-        return f"{seconds / 60:,.1f} min"
+        return f"{seconds / 60:,.0f} min"
     return f"{seconds / HOUR:,.0f} h" if seconds < 72 * HOUR else f"{seconds / HOUR / 24:,.0f} days"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from pocketbert.cli import main
 from small_sentences import toy_embedder
 from toy_reader import save_reader
 
+ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 LISTENING = "0A"
 
@@ -111,6 +114,30 @@ def test_what_goes_wrong_in_a_worker_is_said_here(ray, embedder, tmp_path) -> No
     other = Opened(opened.types, "another", opened.say)
     with pytest.raises(BulkError, match="another model under the same name"):
         list(on_ray(job, other, gone, tmp_path, "plan", threads=1, address=None))
+
+
+def test_the_benchmark_measures_both_engines(ray, embedder, tmp_path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    measure = runpy.run_path(str(ROOT / "benchmarks" / "bulk.py"))["measure"]
+    options = {
+        "embedder": str(embedder),
+        "classifier": None,
+        "reader": str(save_reader(tmp_path / "reader")),
+        "data": [ROOT / "examples" / "data" / "corpus.txt"],
+        "rows": 24,
+        "words": 20,
+        "answer_every": 2,
+        "part_rows": 3,
+    }
+    found = measure(Namespace(**options))
+    assert found["words"] == 20
+    assert list(found["jobs"]) == ["answering", "embedding"]
+    for kind, rows in (("answering", 12), ("embedding", 24)):
+        assert {engine: said["rows"] for engine, said in found["jobs"][kind].items()} == {
+            "local": rows,
+            "ray": rows,
+        }
+        assert all(said["rows_per_second"] > 0 for said in found["jobs"][kind].values())
 
 
 def workers() -> list[int]:
