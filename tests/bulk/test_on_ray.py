@@ -16,8 +16,8 @@ import pytest
 import small_models
 from big_tables import LABELS, columns, hidden, questions_table, texts_table, vectors
 from pocketbert import BulkError
-from pocketbert.bulk.jobs import Classify, Embed, Opened
-from pocketbert.bulk.on_ray import connected, on_ray
+from pocketbert.bulk.jobs import Classify, Embed
+from pocketbert.bulk.on_ray import Worker, connected, on_ray
 from pocketbert.bulk.plan import Part
 from pocketbert.bulk.run import run
 from pocketbert.cli import main
@@ -85,7 +85,7 @@ def test_labels_are_equal_to_those_made_here(ray, tmp_path) -> None:
     file = texts_table(tmp_path / "in.parquet", 30)
     job = Classify(str(model), "text")
     for engine in ("local", "ray"):
-        run(job, [file], tmp_path / engine, engine=engine, part_rows=8)
+        run(job, [file], tmp_path / engine, engine=engine)
     assert columns(tmp_path / "ray") == columns(tmp_path / "local")
     assert len(set(columns(tmp_path / "ray")["probability"])) > 1
 
@@ -107,13 +107,17 @@ def test_answers_are_equal_and_a_local_run_is_gone_on_with(ray, tmp_path, capsys
 
 def test_what_goes_wrong_in_a_worker_is_said_here(ray, embedder, tmp_path) -> None:
     job = Embed("text", model=str(embedder))
-    opened = job.open(1)
     gone = [Part(0, tmp_path / "gone.parquet", 0, 5)]
     with pytest.raises(BulkError, match=r"gone.parquet cannot be read.*every machine must see the file"):
-        list(on_ray(job, opened, gone, tmp_path, "plan", threads=1, address=None))
-    other = Opened(opened.types, "another", opened.say)
-    with pytest.raises(BulkError, match="another model under the same name"):
-        list(on_ray(job, other, gone, tmp_path, "plan", threads=1, address=None))
+        list(on_ray(job, job.open(1), gone, tmp_path, "plan", threads=1, address=None))
+
+
+def test_a_worker_with_another_model_refuses_to_work(embedder, tmp_path) -> None:
+    worker = Worker(Embed("text", model=str(embedder)), "another", str(tmp_path), "plan", 1)
+    batch = {"number": [7], "file": [str(tmp_path / "in.parquet")], "first": [0], "rows": [5]}
+    found = worker({name: np.array(values) for name, values in batch.items()})
+    assert (found["number"], found["kind"]) == ([7], ["other"])
+    assert "another model under the same name" in found["error"][0]
 
 
 def test_the_benchmark_measures_both_engines(ray, embedder, tmp_path, monkeypatch) -> None:
