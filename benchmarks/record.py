@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PACKAGES = ("pocketbert", "numpy", "onnxruntime", "tokenizers", "torch", "transformers")
+PACKAGES = ("pocketbert", "numpy", "onnxruntime", "ray", "tokenizers", "torch", "transformers")
 
 
 def record(name: str, measured: dict[str, object]) -> Path:

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from shown import browser, reading, searching, teaching
+from shown import browser, reading, scale, searching, teaching
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -60,6 +60,8 @@ TABLES = {
     "compression": teaching.compression,
     "search-quality": searching.quality,
     "search-growth": searching.growth,
+    "bulk": scale.bulk,
+    "scale": scale.expected,
     "browser-speed": browser.speed,
     "browser-same": browser.same,
 }

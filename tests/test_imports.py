@@ -19,6 +19,7 @@ HEAVY = [
     "numpy",
     "datasets",
     "accelerate",
+    "ray",
 ]
 
 

@@ -36,12 +36,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"errors", "text", "hub", "vectors"},
     "search": {"errors", "text", "hub", "vectors", "runtime"},
     "serve": {"errors", "text", "hub", "runtime"},
+    "bulk": {"errors", "tables", "vectors", "runtime"},
     "export": MODELS | {"tasks", "runtime"},
     "bundle": {"errors", "text", "hub", "runtime", "tasks", "export"},
     "compare": MODELS | {"tasks", "runtime", "export"},
     "cli": MODELS
     | PREPARATION
-    | {"train", "recipes", "runtime", "search", "serve", "export", "compare", "bundle"},
+    | {"train", "recipes", "runtime", "search", "serve", "export", "compare", "bundle", "bulk"},
     "__main__": {"cli"},
     "__init__": MODELS | PREPARATION | {"train", "recipes", "runtime", "search", "serve", "export"},
 }
@@ -56,8 +57,10 @@ WITHOUT_TORCH = {
     "search",
     "serve",
     "bundle",
+    "bulk",
 }
 RUNS_A_MODEL = "predict.py"  # the one kind of file in tasks that needs torch: metrics and features never do
+RUNS_ON_RAY = PACKAGE / "bulk" / "on_ray.py"  # imported when Ray is asked for, and by nobody else
 THE_ONE_DOOR = PACKAGE / "model" / "foreign.py"  # any transformers encoder may come in here, and nowhere else
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "job" + "lib"}
 
@@ -92,6 +95,9 @@ def test_light_rooms_load_no_torch() -> None:
         ("text/predict.py", "import torch", "room text imports torch"),
         ("heads/span.py", "import transformers", "imports transformers outside the one door"),
         ("cli/info.py", 'import_module("transformers")', "imports transformers outside the one door"),
+        ("runtime/session.py", 'require("ray", extra="ray")', "imports ray outside its one file"),
+        ("bulk/plan.py", "import ray.data", "imports ray outside its one file"),
+        ("bulk/plan.py", "from pocketbert.cli.texts import told", "room bulk imports room cli"),
         ("train/state.py", "import marshal", "imports marshal"),
         ("train/state.py", "from dill import dump", "imports dill"),
         ("train/state.py", "read = torch.load", "uses torch.load"),
@@ -145,6 +151,8 @@ def complaints(file: Path, text: str) -> list[str]:
             found.append(f"room {room} imports torch")
         if top == "transformers" and file != THE_ONE_DOOR:
             found.append("imports transformers outside the one door")
+        if top == "ray" and file != RUNS_ON_RAY:
+            found.append("imports ray outside its one file")
         if top in UNSAFE_MODULES:
             found.append(f"imports {top}")
         if name == "torch.load":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pocketbert.errors import (
+        BulkError,
         CheckpointError,
         ConfigError,
         ExportError,
@@ -57,6 +58,7 @@ __all__ = [
     "AlbertConfig",
     "Answer",
     "BertConfig",
+    "BulkError",
     "CheckpointError",
     "Classifier",
     "ConfigError",
@@ -98,6 +100,7 @@ _HOMES = {
     "AlbertConfig": "pocketbert.model",
     "Answer": "pocketbert.runtime.answer",
     "BertConfig": "pocketbert.model",
+    "BulkError": "pocketbert.errors",
     "CheckpointError": "pocketbert.errors",
     "Classifier": "pocketbert.runtime.classify",
     "ConfigError": "pocketbert.errors",

@@ -48,6 +48,10 @@ class SearchError(PocketbertError):
     """An index of documents that is missing, damaged, in use, full or made with something else."""
 
 
+class BulkError(PocketbertError):
+    """A run over tables that cannot go on; the parts that it has written are whole, and the same command goes on."""
+
+
 class MissingExtraError(PocketbertError, ImportError):
     """A package of an optional extra is not installed."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from pocketbert.cli.bulk import bulk_options, is_bulk, run_bulk
 from pocketbert.errors import InputError
 
 NO_ANSWER = 3  # exit status
@@ -35,8 +36,18 @@ NO_ANSWER = 3  # exit status
 @click.option(
     "--threads", type=int, metavar="N", help="Processor threads [default: OMP_NUM_THREADS, or all]."
 )
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Answer the rows of Parquet tables; they go to a folder of parts, with their answers.")  # fmt: skip
+@click.option("--question_column", default="question", show_default=True, metavar="COLUMN",
+              help="Of tables: the column with the question.")  # fmt: skip
+@click.option("--context_column", default="context", show_default=True, metavar="COLUMN",
+              help="Of tables: the column with the text that may hold the answer.")  # fmt: skip
+@bulk_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     words: tuple[str, ...],
     question: str | None,
     why: bool,
@@ -44,6 +55,12 @@ def command(
     index: str | None,
     passages: int,
     threads: int | None,
+    out: Path | None,
+    question_column: str,
+    context_column: str,
+    engine: str,
+    ray_address: str | None,
+    part_rows: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -52,13 +69,19 @@ def command(
     FILE is a text, Markdown, HTML or PDF file, "-" for the standard input, or an http address, which is fetched.
     Several files are searched as one. Of a folder all documents are indexed first, or those that have changed since.
     Without a QUESTION you are asked for them; where nobody can be asked, they are read from the standard input, one a
-    line. The exit status is 0 with an answer and 3 without one.
+    line. The exit status is 0 with an answer and 3 without one. With --out, FILE is a Parquet table of questions and
+    contexts, or a folder of such: a run that was killed is gone on with, here or on many machines.
     """
     from pocketbert.cli import ask_output
     from pocketbert.runtime.options import Options
     from pocketbert.runtime.questions import QuestionAnswerer
     from pocketbert.text.pages import read_page
 
+    where: dict[str, Any] = {"engine": engine, "ray_address": ray_address, "part_rows": part_rows}
+    if out is not None or engine == "ray" or ray_address is not None or part_rows is not None:
+        columns = question_column, context_column
+        answer_tables(context, words, out, columns, where)
+        return
     sources, asked = split(words, question)
     Options.of(options)  # what is wrong with them is said before anything is read
     if any(map(is_folder, sources)):
@@ -91,6 +114,34 @@ def command(
         answered |= result.found
     if not answered:
         raise click.exceptions.Exit(NO_ANSWER)
+
+
+def answer_tables(
+    context: click.Context,
+    words: tuple[str, ...],
+    out: Path | None,
+    columns: tuple[str, str],
+    where: dict[str, Any],
+) -> None:
+    """Answer the questions of Parquet tables; options that mean nothing for them are refused."""
+    from pocketbert.bulk.jobs import Answer
+
+    if not is_bulk(out, **where) or out is None:
+        raise InputError(
+            f"{out}: the answers to a table go to a folder of parts; give a name without an ending"
+        )
+    given = context.params
+    foreign = ("question", "top_k", "deadline", "why", "index", "passages")
+    for name in foreign:
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            option = next(each.opts[-1] for each in context.command.params if each.name == name)
+            raise InputError(
+                f"{option} is not for tables: every row has its question, and gets one answer; leave it out"
+            )
+    job = Answer(*columns, model=given["model"], read=given["read"], threshold=given["threshold"])
+    run_bulk(
+        job, [Path(word) for word in words], out, threads=given["threads"], as_json=given["as_json"], **where
+    )
 
 
 def split(words: tuple[str, ...], question: str | None) -> tuple[list[str], str | None]:

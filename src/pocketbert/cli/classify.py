@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pocketbert.cli.bulk import bulk_options, is_bulk, run_bulk
+from pocketbert.errors import InputError
 from pocketbert.runtime.session import FILES
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 @click.option("--columns", help="Names of the columns (a,b,c) of a table that does not say them.")
 @click.option("--pair", metavar="TEXT", help="A second text, for a model of pairs.")
 @click.option("--out", type=click.Path(path_type=Path),
-              help="Write the rows and what was said of them to a .csv, .tsv or .jsonl file.")  # fmt: skip
+              help="Write the rows and what was said of them to a .csv, .tsv or .jsonl file, or those of Parquet "
+              "tables to a folder of parts (a name without an ending).")  # fmt: skip
 @click.option(
     "--top", default=1, show_default=True, type=click.IntRange(min=1), help="How many labels to show."
 )
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--threads", type=int, metavar="N", help="Processor threads [default: OMP_NUM_THREADS, or all]."
 )
+@bulk_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each text.")
 def command(
     model: str,
@@ -52,16 +56,31 @@ def command(
     window: int | None,
     precision: Any,
     threads: int | None,
+    engine: str,
+    ray_address: str | None,
+    part_rows: int | None,
     as_json: bool,
 ) -> None:
     """Label texts with an exported classifier.
 
     MODEL is a folder that `pocketbert export` wrote, or a hub name. Without a TEXT, texts are read from the standard
-    input, one a line. A label's score is its probability; calibrated if the model was exported with --data.
+    input, one a line. A label's score is its probability; calibrated if the model was exported with --data. If --out is
+    a folder, --file may be one of Parquet tables: a run that was killed is gone on with, here or on many machines.
     """
     from pocketbert.cli.texts import predicted, table_for, texts_given, told
     from pocketbert.runtime.classify import Classifier
 
+    where: dict[str, Any] = {"engine": engine, "ray_address": ray_address, "part_rows": part_rows}
+    if is_bulk(out, **where):
+        from pocketbert.bulk.jobs import Classify
+
+        if out is None or file is None or column is None or texts or pair is not None or columns is not None:
+            raise InputError(
+                "a folder of parts is made of Parquet tables: give --file TABLE and --text COLUMN, and no other texts"
+            )
+        job = Classify(model, column, pair_column, precision=precision, window=window)
+        run_bulk(job, [file], out, threads=threads, as_json=as_json, **where)
+        return
     given = texts_given(
         texts, file=file, column=column, pair=pair, pair_column=pair_column, header=columns, lines=True
     )
@@ -75,7 +94,7 @@ def command(
             count += 1
             cut += result.truncated > 0
             if table is not None:
-                table.write(predicted(entry, _cells(result)))
+                table.write(predicted(entry, result.to_cells()))
             elif as_json:
                 click.echo(json.dumps(entry.texts() | result.to_json(), ensure_ascii=False))
             else:
@@ -85,18 +104,6 @@ def command(
                    "their ends were not read (--window)", err=True)  # fmt: skip
     if out is not None:
         click.echo(json.dumps({"out": str(out), "texts": count}) if as_json else f"{out}: {count} texts")
-
-
-def _cells(result: Classification) -> dict[str, Any]:
-    """What was said, as columns of a table."""
-    if result.problem == "regression":
-        return {"prediction": round(result.score, 6)}
-    if result.problem == "multi":
-        return {
-            "prediction": ",".join(result.labels),
-            "probability": ",".join(f"{result.scores[name]:.6f}" for name in result.labels),
-        }
-    return {"prediction": result.label, "probability": round(result.score, 6)}
 
 
 def _line(entry: Given, result: Classification, top: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pocketbert.cli.bulk import bulk_options, is_bulk, run_bulk
 from pocketbert.cli.sentences import given_texts, sentence_options
 from pocketbert.errors import InputError, require
 
@@ -27,7 +28,8 @@ BLOCK = 4096  # rows that are rounded and written at once
 @click.command("embed")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True,
-              help="Write the vectors to an .npy file of numpy, or with their texts to a .parquet file.")  # fmt: skip
+              help="Write the vectors to an .npy file of numpy, with their texts to a .parquet file, or with "
+              "all columns of Parquet tables to a folder of parts (a name without an ending).")  # fmt: skip
 @click.option(
     "--model", metavar="MODEL", help="Folder or hub name of an embedder [default: the embedded one]."
 )
@@ -38,6 +40,7 @@ BLOCK = 4096  # rows that are rounded and written at once
               help="How a vector's numbers are written.")  # fmt: skip
 @click.option("--long", type=click.Choice(["windows", "truncate"]), default="windows", show_default=True,
               help="Read long texts to their end, in windows, or cut them.")  # fmt: skip
+@bulk_options
 @sentence_options
 def command(
     files: tuple[Path, ...],
@@ -48,6 +51,9 @@ def command(
     normalize: bool,
     form: Any,
     long: Any,
+    engine: str,
+    ray_address: str | None,
+    part_rows: int | None,
     column: str | None,
     columns: str | None,
     precision: Any,
@@ -57,13 +63,37 @@ def command(
     """Write a vector for each text of files.
 
     FILE is a text file with a text a line, "-" for the standard input, or a table (.csv, .tsv, .jsonl, .parquet) whose
-    column --text names. Vectors are written as they come, and never all held in memory.
+    column --text names. Vectors are written as they come, and never all held in memory. Of Parquet tables, or folders
+    of them, the output may be a folder of parts: a run that was killed is gone on with, here or on many machines.
     """
     from pocketbert.cli.texts import told
     from pocketbert.runtime.embed import Embedder
 
+    where: dict[str, Any] = {"engine": engine, "ray_address": ray_address, "part_rows": part_rows}
+    if is_bulk(output, **where):
+        from pocketbert.bulk.jobs import Embed
+
+        if column is None:
+            raise InputError("which column of the tables holds the text? Name it by --text")
+        if columns is not None:
+            raise InputError("Parquet tables name their columns themselves; --columns is for others")
+        job = Embed(
+            column,
+            model=model,
+            precision=precision,
+            prompt_name=prompt_name,
+            normalize=normalize,
+            truncate_dim=truncate_dim,
+            form=form,
+            long=long,
+        )
+        run_bulk(job, files, output, threads=threads, as_json=as_json, **where)
+        return
     if output.suffix not in ENDINGS:
-        raise InputError(f"{output}: vectors are written to {' or '.join(ENDINGS)}; give a name that ends so")
+        raise InputError(
+            f"{output}: vectors are written to {' or '.join(ENDINGS)}, or of Parquet tables to a folder; give a "
+            "name that ends so, or has no ending"
+        )
     embedder = Embedder.load(model, precision=precision, threads=threads)
     output.parent.mkdir(parents=True, exist_ok=True)
     draft = output.with_name(f".{output.name}.{os.getpid()}.draft")

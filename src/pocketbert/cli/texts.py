@@ -113,13 +113,13 @@ def predicted(given: Given, said: Mapping[str, Any]) -> dict[str, Any]:
     return row | dict(said)
 
 
-def told(results: Iterable[Any], *, what: str = "texts") -> Iterator[Any]:
+def told(results: Iterable[Any], *, what: str = "texts", every: int = EVERY) -> Iterator[Any]:
     """The same, with a word on the terminal about how many there were so far."""
     if not sys.stderr.isatty():
         yield from results
         return
     for count, result in enumerate(results, start=1):
-        if count % EVERY == 0:
+        if count % every == 0:
             click.echo(f"\r\033[K{count} {what}", nl=False, err=True)
         yield result
     click.echo("\r\033[K", nl=False, err=True)

@@ -67,6 +67,17 @@ class Classification:
             found = {"label": self.label, "score": rounded[self.label], "scores": rounded}
         return found | ({"truncated": self.truncated} if self.truncated else {})
 
+    def to_cells(self) -> dict[str, Any]:
+        """The result as columns of a table."""
+        if self.problem == "regression":
+            return {"prediction": round(self.score, 6)}
+        if self.problem == "multi":
+            return {
+                "prediction": ",".join(self.labels),
+                "probability": ",".join(f"{self.scores[name]:.6f}" for name in self.labels),
+            }
+        return {"prediction": self.label, "probability": round(self.score, 6)}
+
 
 class Classifier:
     """Labels texts with an exported model, without torch.
