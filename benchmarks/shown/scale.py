@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from record import RESULTS, circumstance, recorded
+from shown.searching import STORES
 
 SIZES = (10_000_000, 100_000_000)
 MACHINES = 16, 16  # machines, cores of each: a small cluster
@@ -61,37 +63,48 @@ def expected() -> str:
     return "\n".join([
         *lines,
         "",
-        ("Computed from the rates above and those of the index, as if they held: times grow with the passages and "
-        "shrink with the cores. Ray's own work and the shared disk are not in it; measure a part of your data first."),
+        ("Computed from the rates above and those of the index, as if they held: the work grows with the passages and "
+        "shrinks with the cores, and searches go on to grow as they did between the two largest indexes measured. Ray's "
+        "own work, the shared disk and an index that no longer fits into memory are not in it; measure a part of "
+        "your data first."),
     ])  # fmt: skip
 
 
 def index_rows() -> list[str]:
-    """The index, from the largest that was measured.
+    """The index in each store, from the two largest that were measured.
 
-    The bytes of a passage hold. A search that looks at every passage takes as many times longer as there are more of
-    them, which is the worst case.
+    The bytes of a passage hold, and so does the rate. A time of searching goes on as it grew from the one size to the
+    other: with their ratio's power, which is at most 1.
     """
     if not there("search", "growth"):
         return [row("the index", ["not measured yet"] * len(SIZES))]
-    sizes = recorded("search", "growth")["sizes"]
-    count = max(map(int, sizes))
-    found = sizes[str(count)]
     lines = []
-    if "bytes_per_passage" in found:
-        lines.append(row("the index", [gigabytes(size * found["bytes_per_passage"]) for size in SIZES]))
-    if "passages_per_second" in found:
-        lines.append(
-            row("indexing, one process", [span(size / found["passages_per_second"]) for size in SIZES])
-        )
-    lines += [
-        row(
-            f"a search by {way} in one SQLite file, at most ({milliseconds:,.0f} ms at {count:,})",
-            [span(size / count * milliseconds / 1000) for size in SIZES],
-        )
-        for way, milliseconds in found.get("milliseconds", {}).items()
-    ]
+    for store, sizes in recorded("search", "growth")["stores"].items():
+        smaller, larger = sorted(sizes, key=lambda size: size["passages"])[-2:]
+        count = larger["passages"]
+        each = larger["megabytes"] * 1e6 / count
+        rate = larger["stored_a_second"]
+        lines += [
+            row(f"{STORES[store]}, on disk", [gigabytes(size * each) for size in SIZES]),
+            row(
+                f"{STORES[store]}, to store what is embedded, one process",
+                [span(size / rate) for size in SIZES],
+            ),
+        ]
+        for way, times in larger["latency"].items():
+            power = growth(times["p50"] / smaller["latency"][way]["p50"], count / smaller["passages"])
+            lines.append(
+                row(
+                    f"{STORES[store]}, a search by {way} ({times['p50']:,.0f} ms at {count:,})",
+                    [span((size / count) ** power * times["p50"] / 1000) for size in SIZES],
+                )
+            )
     return lines
+
+
+def growth(times: float, larger: float) -> float:
+    """The power of its size that a time grows with, between 0 and 1."""
+    return min(max(math.log(times) / math.log(larger), 0.0), 1.0)
 
 
 def row(name: str, cells: list[str]) -> str:

@@ -22,9 +22,26 @@ RATES = {
     },
 }
 GROWTH = {
-    "sizes": {
-        "1000": {"passages_per_second": 90, "bytes_per_passage": 5_000, "milliseconds": {"words": 1}},
-        "100000": {"passages_per_second": 50, "bytes_per_passage": 4_000, "milliseconds": {"words": 20}},
+    "stores": {
+        "sqlite": [
+            {"passages": 10_000, "stored_a_second": 90, "megabytes": 50, "latency": {"words": {"p50": 2}}},
+            {"passages": 100_000, "stored_a_second": 50, "megabytes": 400, "latency": {"words": {"p50": 20}}},
+        ],
+        "postgres": [
+            {
+                "passages": 100_000,
+                "stored_a_second": 500,
+                "megabytes": 900,
+                "latency": {"vectors": {"p50": 20}},
+            },
+            {"passages": 1_000, "stored_a_second": 900, "megabytes": 10, "latency": {"vectors": {"p50": 2}}},
+            {
+                "passages": 10_000,
+                "stored_a_second": 900,
+                "megabytes": 90,
+                "latency": {"vectors": {"p50": 20}},
+            },
+        ],
     }
 }
 
@@ -59,6 +76,14 @@ def test_numbers_follow_from_rates(scale, tmp_path) -> None:
     assert "| embedding, the machine measured | 28 h | 12 days |" in lines
     assert "| embedding, 16 machines of 16 such cores | 13 min | 2 h |" in lines
     assert "| embedding, Parquet parts | 20 GB | 200 GB |" in lines
-    assert "| the index | 40 GB | 400 GB |" in lines
-    assert "| indexing, one process | 56 h | 23 days |" in lines
-    assert "| a search by words in one SQLite file, at most (20 ms at 100,000) | 2 s | 20 s |" in lines
+    assert "| SQLite, on disk | 40 GB | 400 GB |" in lines
+    assert "| SQLite, to store what is embedded, one process | 56 h | 23 days |" in lines
+    assert "| SQLite, a search by words (20 ms at 100,000) | 2 s | 20 s |" in lines
+    assert "| PostgreSQL, on disk | 90 GB | 900 GB |" in lines
+    assert "| PostgreSQL, a search by vectors (20 ms at 100,000) | 20 ms | 20 ms |" in lines
+
+
+def test_searches_grow_as_they_did(scale) -> None:
+    assert scale.growth(10.0, 10.0) == scale.growth(30.0, 10.0) == 1
+    assert scale.growth(0.9, 10.0) == 0
+    assert scale.growth(10**0.5, 10.0) == pytest.approx(0.5)
