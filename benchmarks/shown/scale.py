@@ -64,8 +64,8 @@ def expected() -> str:
         *lines,
         "",
         ("Computed from the rates above and those of the index, as if they held: the work grows with the passages and "
-        "shrinks with the cores, and searches go on to grow as they did between the two largest indexes measured. Ray's "
-        "own work, the shared disk and an index that no longer fits into memory are not in it; measure a part of "
+        "shrinks with the cores, and searches go on to grow as they did between the two largest indexes measured. "
+        "Ray's own work, the shared disk and an index that no longer fits into memory are not in it; measure a part of "
         "your data first."),
     ])  # fmt: skip
 
