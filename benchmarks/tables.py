@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from shown import browser, reading, scale, searching, teaching
+from shown import browser, labelling, reading, scale, searching, teaching
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,6 +55,7 @@ TABLES = {
     "memory": reading.memory,
     "variants": reading.variants,
     "family": reading.family,
+    "tasks": labelling.tasks,
     "ablation-parts": teaching.ablation_parts,
     "ablation-schedules": teaching.ablation_schedules,
     "compression": teaching.compression,
