@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,13 @@ from pocketbert.runtime.rerank import Reranker
 from pocketbert.search.ask import Library, stretches
 from pocketbert.search.index import Indexer
 from pocketbert.search.models import settings_for
+from pocketbert.search.postgres import PostgresStore
 from pocketbert.search.rank import Searcher, fused
 from pocketbert.search.sqlite import SqliteStore
-from pocketbert.search.store import Filter, Settings, joined
+from pocketbert.search.store import Filter, Settings, Store, joined
 from small_sentences import toy_embedder, toy_reranker
 
+StoreOf = Callable[..., Store]
 TEXTS = {
     "ferry.txt": "The ferry leaves at nine. It is never late.",
     "boat.md": "# Boats\n\nThe boat goes at ten.",
@@ -37,19 +40,28 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> QuestionAnswerer:
     return QuestionAnswerer.load(toy_reader.save_reader(tmp_path_factory.mktemp("reader")))
 
 
-def store_of(
-    tmp_path: Path, texts: dict[str, str], embedder: Embedder | None = None, **sizes: int
-) -> SqliteStore:
-    for name, text in texts.items():
-        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "docs" / name).write_text(text)
-    made = settings_for(embedder, "toy")
-    settings = Settings(made.embedder, made.fingerprint, made.dimensions, **sizes)
-    store = SqliteStore.create(tmp_path / "docs" / "i.db", settings)
-    Indexer(store, tmp_path / "docs", embedder).update(
-        [tmp_path / "docs"], without=[tmp_path / "docs" / "i.db"]
-    )
-    return store
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreOf]:
+    """Index some texts in a store of one kind or the other."""
+    address = request.getfixturevalue("address") if request.param == "postgres" else ""
+    opened: list[Store] = []
+
+    def make(texts: dict[str, str], embedder: Embedder | None = None, **sizes: int) -> Store:
+        for name, text in texts.items():
+            (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "docs" / name).write_text(text)
+        made = settings_for(embedder, "toy")
+        settings = Settings(made.embedder, made.fingerprint, made.dimensions, **sizes)
+        file = tmp_path / "docs" / "i.db"
+        opened.append(
+            PostgresStore.create(address, settings) if address else SqliteStore.create(file, settings)
+        )
+        Indexer(opened[-1], tmp_path / "docs", embedder).update([tmp_path / "docs"], without=[file])
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
 
 
 def test_fusion_is_the_sum_of_reciprocal_places() -> None:
@@ -59,8 +71,8 @@ def test_fusion_is_the_sum_of_reciprocal_places() -> None:
     assert list(fused([(5, 1.0), (4, 1.0)], [(4, 1.0), (5, 1.0)])) == [4, 5]  # of equals the lower
 
 
-def test_words_vectors_and_both(tmp_path: Path, embedder: Embedder) -> None:
-    searcher = Searcher(store_of(tmp_path, TEXTS, embedder), embedder)
+def test_words_vectors_and_both(store_of: StoreOf, embedder: Embedder) -> None:
+    searcher = Searcher(store_of(TEXTS, embedder), embedder)
     words = searcher.search("ferry", by="words")
     assert {hit.kept.path for hit in words} == {"ferry.txt", "more/ferry.txt"}
     assert [hit.by_vectors for hit in words] == [None, None]
@@ -77,15 +89,15 @@ def test_words_vectors_and_both(tmp_path: Path, embedder: Embedder) -> None:
     assert len(searcher.search("ferry", top=1)) == 1
 
 
-def test_filters(tmp_path: Path, embedder: Embedder) -> None:
-    searcher = Searcher(store_of(tmp_path, TEXTS, embedder), embedder)
+def test_filters(store_of: StoreOf, embedder: Embedder) -> None:
+    searcher = Searcher(store_of(TEXTS, embedder), embedder)
     assert {hit.kept.path for hit in searcher.search("ferry", where=Filter(path="*.md"))} == {"boat.md"}
     assert searcher.search("ferry", where=Filter(since=2**62)) == []
 
 
-def test_the_reranker_has_the_last_word(tmp_path: Path, embedder: Embedder) -> None:
+def test_the_reranker_has_the_last_word(tmp_path: Path, store_of: StoreOf, embedder: Embedder) -> None:
     reranker = Reranker.load(toy_reranker(tmp_path / "reranker"))
-    store = store_of(tmp_path, TEXTS, embedder)
+    store = store_of(TEXTS, embedder)
     hits = Searcher(store, embedder, reranker=reranker).search("ferry", top=3)
     wanted = sorted(
         reranker.predict(
@@ -96,8 +108,8 @@ def test_the_reranker_has_the_last_word(tmp_path: Path, embedder: Embedder) -> N
     assert [hit.score for hit in hits] == pytest.approx(wanted[:3])
 
 
-def test_without_vectors(tmp_path: Path) -> None:
-    searcher = Searcher(store_of(tmp_path, TEXTS))
+def test_without_vectors(store_of: StoreOf) -> None:
+    searcher = Searcher(store_of(TEXTS))
     assert searcher.usual == "words"
     assert searcher.search("bread")[0].kept.path == "bread.txt"
     with pytest.raises(SearchError, match="no vectors"):
@@ -113,9 +125,9 @@ def test_without_vectors(tmp_path: Path) -> None:
             searcher.search(query, **options)
 
 
-def test_stretches_are_joined_where_they_meet(tmp_path: Path) -> None:
+def test_stretches_are_joined_where_they_meet(store_of: StoreOf) -> None:
     text = " ".join(f"Sentence number {number} is here." for number in range(40))
-    store = store_of(tmp_path, {"long.txt": text}, words=10, overlap=5)
+    store = store_of({"long.txt": text}, words=10, overlap=5)
     last = store.count(Filter()) - 1
     found = stretches(store, [("long.txt", 5), ("long.txt", 7), ("long.txt", last), ("long.txt", 20)])
     assert len(found) == 3
@@ -126,11 +138,11 @@ def test_stretches_are_joined_where_they_meet(tmp_path: Path) -> None:
     assert stretches(store, [("gone.txt", 0)]) == []
 
 
-def test_answers_stand_where_they_are_said_to(tmp_path: Path, reader: QuestionAnswerer) -> None:
+def test_answers_stand_where_they_are_said_to(store_of: StoreOf, reader: QuestionAnswerer) -> None:
     filler = "The weather was fine and people went to the market. "
     texts = {f"{number}.txt": filler * 20 for number in range(5)}
     texts["find.txt"] = filler * 30 + "\nIn the old river\nthey found gold at last. " + filler * 30
-    store = store_of(tmp_path, texts)
+    store = store_of(texts)
     library = Library(Searcher(store), reader)
     asked = library.ask("What was found in the river?", passages=3)
     (answer,) = asked.answers
@@ -143,9 +155,9 @@ def test_answers_stand_where_they_are_said_to(tmp_path: Path, reader: QuestionAn
     assert asked.of == store.count(Filter())
 
 
-def test_scores_are_those_of_reading_all_as_one(tmp_path: Path, reader: QuestionAnswerer) -> None:
+def test_scores_are_those_of_reading_all_as_one(store_of: StoreOf, reader: QuestionAnswerer) -> None:
     texts = {"a.txt": "They found silver there.", "b.txt": "And bronze here.", "c.txt": "Nothing at all."}
-    library = Library(Searcher(store_of(tmp_path, texts)), reader)
+    library = Library(Searcher(store_of(texts)), reader)
     asked = library.ask("What did they find?", top_k=2, read="all")
     whole = reader.among("What did they find?", list(texts.values()), top_k=2, read="all")
     assert [answer.text for answer in asked.answers] == ["silver", "bronze"]
@@ -154,14 +166,14 @@ def test_scores_are_those_of_reading_all_as_one(tmp_path: Path, reader: Question
     assert asked.complete
 
 
-def test_an_answer_at_a_seam_is_found(tmp_path: Path, embedder: Embedder) -> None:
+def test_an_answer_at_a_seam_is_found(tmp_path: Path, store_of: StoreOf) -> None:
     """A long sentence is cut into passages, and the words of the answer may be in two of them."""
     words = [f"w{number}" for number in range(200)]
     folder = toy_reader.save_reader(tmp_path / "reader", logits={"gold": 10.0, "silver": 10.0})
     reader = QuestionAnswerer.load(folder)
     for place in range(95, 125, 3):
         text = " ".join([*words[:place], "gold", "and", "silver", *words[place:]])
-        store = store_of(tmp_path / str(place), {"one.txt": text}, words=20, overlap=0)
+        store = store_of({"one.txt": text}, words=20, overlap=0)
         (number,) = [
             kept.passage.number
             for kept in store.fetch(store.first(99, Filter()))
@@ -174,8 +186,8 @@ def test_an_answer_at_a_seam_is_found(tmp_path: Path, embedder: Embedder) -> Non
         assert text[asked.answers[0].start : asked.answers[0].end] == asked.answers[0].text
 
 
-def test_no_answer(tmp_path: Path, reader: QuestionAnswerer) -> None:
-    library = Library(Searcher(store_of(tmp_path, TEXTS)), reader)
+def test_no_answer(store_of: StoreOf, reader: QuestionAnswerer) -> None:
+    library = Library(Searcher(store_of(TEXTS)), reader)
     asked = library.ask("What did they find?")
     assert (asked.found, asked.complete, asked.no_answer > 0.99) == (False, True, True)
     nowhere = library.ask("What did they find?", where=Filter(path="none/*"))
