@@ -42,7 +42,7 @@ def in_page(scenario: str, home: str, **job: Any) -> Any:
     job |= {"home": home, "chromium": tool("chromium")}
     done = node("node", str(program), scenario, input=json.dumps(job), timeout=240)
     answer = json.loads(done.stdout)
-    assert answer["offOrigin"] == []
-    assert answer["complaints"] == []
+    assert answer["offOrigin"] == [], answer["offOrigin"]
+    assert answer["complaints"] == [], answer["complaints"]
     assert answer["requests"] > 5
     return answer["outcome"]

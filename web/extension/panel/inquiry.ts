@@ -24,6 +24,18 @@ export class TabInquiry {
     this.page = new TabPage(tabId);
   }
 
+  /** The icon was clicked, which lets us read the page, if anything does. */
+  async invite(): Promise<void> {
+    this.page.invited = true;
+    await this.look();
+  }
+
+  /** The tab is on its way to another page. */
+  async leave(): Promise<void> {
+    this.page.invited = false;
+    await this.look();
+  }
+
   /** See whether the page may be read, after a click or on the way to another page, where what was found is over. */
   async look(): Promise<void> {
     if (this.state.kind === "looking" || (await this.page.isThere())) return;

@@ -13,6 +13,8 @@ export class Refused extends Error {
 const OPEN = /^(?:https?|file|ftp|blob|data):/;
 
 export class TabPage {
+  /** Whether the icon was clicked for what is in the tab now: who is refused even then will not be let in by a click. */
+  invited = false;
   private documentId: string | undefined;
   private line: chrome.Port | undefined;
 
@@ -23,9 +25,10 @@ export class TabPage {
     const { url } = await chrome.tabs.get(this.tabId).catch((): chrome.Tab => ({ windowId: 0 }));
     if (url !== undefined) return OPEN.test(url) ? null : { kind: "forbidden" };
     // Chrome hides the address, and refuses whatever is tried; how it refuses tells the two reasons apart.
-    return chrome.scripting
+    const refusal = await chrome.scripting
       .executeScript({ target: { tabId: this.tabId, frameIds: [0] }, func: () => null, args: [] })
       .then(() => null, reason);
+    return refusal?.kind === "closed" && this.invited ? { kind: "forbidden" } : refusal;
   }
 
   /** The text of the page as it is now. */

@@ -100,14 +100,15 @@ async function open(): Promise<void> {
   chrome.action.onClicked.addListener((tab) => {
     if (tab.windowId !== windowId || tab.id === undefined) return;
     field.focus();
-    void inquiries.get(tab.id)?.look();
+    void inquiries.get(tab.id)?.invite();
     void name(tab.id);
   });
   chrome.tabs.onActivated.addListener((info) => {
     if (info.windowId === windowId) void turnTo(info.tabId);
   });
   chrome.tabs.onUpdated.addListener((tabId, { status }) => {
-    if (status) void inquiries.get(tabId)?.look();
+    if (status === "loading") void inquiries.get(tabId)?.leave();
+    else if (status) void inquiries.get(tabId)?.look();
     if (status && inquiries.get(tabId) === front) void name(tabId);
   });
   chrome.tabs.onRemoved.addListener((tabId) => {

@@ -23,7 +23,7 @@ const ENOUGH = 0.3; // of a page's text: a part with less is not what the page i
 const HIDING = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 
 export async function fromHtml(source: string, form = "Web page"): Promise<Content> {
-  const plain = withoutStyles(source);
+  const plain = tamed(source);
   await breathe(); // parsing cannot be divided, so it should be alone
   const page = new DOMParser().parseFromString(plain, "text/html");
   await breathe();
@@ -34,14 +34,15 @@ export async function fromHtml(source: string, form = "Web page"): Promise<Conte
 }
 
 /**
- * The same page with its styles and its base under other names: this page's policy allows none but its own, and the
- * browser would complain about every one of them. To a parser `noframes` is what `style` is, and `meta` what `base` is.
+ * The same page with its styles, its handlers and its base under other names: this page's policy allows none but its
+ * own, and the browser would complain about every one of them. To a parser `noframes` is what `style` is, and `meta`
+ * what `base` is.
  */
-function withoutStyles(source: string): string {
+function tamed(source: string): string {
   return source
     .replace(/<(\/?)style(?=[\s>/])/gi, "<$1noframes")
     .replace(/<base(?=[\s>/])/gi, "<meta")
-    .replace(/(<[a-z][^<>]*[\s"'/])style(?=\s*=)/gi, "$1data-style");
+    .replace(/<[a-z][^<>]*/gi, (tag) => tag.replace(/([\s"'/])(style|on[a-z]+)(?=\s*=)/gi, "$1data-$2"));
 }
 
 /** The part that the page's author marked as its own, if it holds a fair share; else all but menus and the like. */

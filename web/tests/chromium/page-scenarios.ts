@@ -134,6 +134,7 @@ export const scenarios: Record<string, (stage: Stage) => Promise<unknown>> = {
     await page.keyboard.insertText(job.text);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement!.id !== "use"); // the text is taken in short tasks
     const focused = await page.evaluate(() => document.activeElement!.id);
     await page.keyboard.type(job.question);
     await page.keyboard.press("Enter");

@@ -37,8 +37,9 @@ export class Site {
   }
 }
 
-// What Chromium asks its maker for by itself, with and without an extension: accounts, components, what forms mean.
-const CALLS_HOME = /\.(?:google|googleapis|gvt1)\.com:443$/;
+// What Chromium asks its maker for by itself, with and without an extension: accounts, components, what forms mean; at
+// first in secret, and if nobody answers, some time later openly.
+const CALLS_HOME = /^(?:http:\/\/)?[\w.-]+\.(?:google|googleapis|gvt1)\.com(?::443$|\/)/;
 
 /** Whoever asks for another host than this machine comes here, from whichever part of the browser. */
 export class Proxy {
@@ -50,12 +51,15 @@ export class Proxy {
   ) {}
 
   static async open(): Promise<Proxy> {
+    const note = (url: string) => {
+      if (!CALLS_HOME.test(url)) proxy.asked.push(url);
+    };
     const server = createServer((request, response) => {
-      proxy.asked.push(request.url!);
+      note(request.url!);
       response.writeHead(502).end();
     });
     server.on("connect", (request, socket) => {
-      if (!CALLS_HOME.test(request.url!)) proxy.asked.push(request.url!);
+      note(request.url!);
       socket.end("HTTP/1.1 502 No\r\n\r\n");
     });
     const proxy: Proxy = new Proxy(server, await listening(server));
