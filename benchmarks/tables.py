@@ -49,6 +49,7 @@ def filled(text: str) -> str:
 TABLES = {
     "footprint": reading.footprint,
     "reader": reading.reader,
+    "readers": reading.readers,
     "latency": reading.latency,
     "trade": reading.trade,
     "start": reading.start,

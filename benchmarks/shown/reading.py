@@ -44,6 +44,24 @@ def reader() -> str:
     ])  # fmt: skip
 
 
+def readers() -> str:
+    measured = recorded("readers", "embedded")
+    rows = [
+        f"| `{name}` | {row['blocks']} | {row['megabytes']:.1f} MB | {row['milliseconds']['1']:.1f} ms | "
+        f"{row['milliseconds']['2']:.1f} ms | {row['scores']['f1']:.1f} | {row['scores']['has_answer_f1']:.1f} | "
+        f"{row['scores']['no_answer']:.1f} |"
+        for name, row in measured.items()
+    ]
+    where = circumstance("readers", "embedded", "machine")
+    return "\n".join([
+        "| | blocks | size | a window | with two threads | F1 | F1 if it must answer | silent if it should be |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *rows,
+        "",
+        f"Windows of 128 tokens, medians, in turns, on {where}; scores as in the table above.",
+    ])  # fmt: skip
+
+
 def latency() -> str:
     rows = []
     for key in entries("ask", "latency"):

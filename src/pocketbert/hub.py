@@ -20,8 +20,8 @@ from pocketbert.errors import HubError
 
 PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 ONNX_PATTERNS = ("*.onnx", "*.onnx_data")
-EMBEDDED = {"pocketbert/reader": Path(__file__).parent / "assets" / "reader"}
-"""Names of the models that come with the package."""
+EMBEDDED = {name: Path(__file__).parent / "assets" / name for name in ("reader", "mini", "embedder")}
+"""The models that come with the package, as pocketbert/NAME or NAME alone."""
 NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 NEVER = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.h5", "*.msgpack", "*.py")
 
@@ -48,7 +48,7 @@ def resolve(
     exported models. `presets` are names the caller knows, proposed when the given one leads nowhere.
     """
     name = os.fspath(name_or_folder)
-    path = _existing_path(name) or EMBEDDED.get(name)
+    path = _existing_path(name) or _embedded(name)
     if path is not None and path.is_dir():
         if revision is not None:
             raise HubError(f"{name} is a local folder and has no revisions; leave out revision={revision!r}")
@@ -76,6 +76,11 @@ def _existing_path(name: str) -> Path | None:
     except (OSError, RuntimeError, ValueError) as error:  # too long, forbidden, no such user, a NUL
         reason = error.strerror if isinstance(error, OSError) else error
         raise HubError(f"{name[:200]!r} cannot be looked up as a folder: {reason}") from error
+
+
+def _embedded(name: str) -> Path | None:
+    folder = EMBEDDED.get(name.removeprefix("pocketbert/"))
+    return folder if folder is not None and folder.is_dir() else None
 
 
 def _looks_local(name: str) -> bool:

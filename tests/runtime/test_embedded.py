@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import toy_reader
+from pocketbert import hub
 from pocketbert.errors import CheckpointError
 from pocketbert.runtime import folder as folders
 from pocketbert.runtime.manifest import check_manifest, write_manifest
@@ -89,24 +90,26 @@ def test_a_manifest_cannot_point_outside(tmp_path: Path, name: str) -> None:
         check_manifest(tmp_path)
 
 
-class TestTheReaderInThePackage:
-    """The real one, as it is installed."""
+@pytest.mark.parametrize("name", ["reader", "mini"])
+class TestTheReadersInThePackage:
+    """The real ones, as they are installed."""
 
     TEXT = (
         "Bert is Ernie's best friend and roommate on Sesame Street. "
         "The pair share the basement apartment at 123 Sesame Street."
     )
 
-    def test_it_is_small_and_described(self) -> None:
-        check_manifest(folders.EMBEDDED, required=True)
-        (model,) = (folders.EMBEDDED / "onnx").glob("*.onnx")
-        assert model.stat().st_size <= 27_000_000
-        card = (folders.EMBEDDED / "README.md").read_text(encoding="utf-8")
+    def test_it_is_small_and_described(self, name: str) -> None:
+        folder = hub.EMBEDDED[name]
+        check_manifest(folder, required=True)
+        (model,) = (folder / "onnx").glob("*.onnx")
+        assert model.stat().st_size <= {"reader": 27_000_000, "mini": 11_000_000}[name]
+        card = (folder / "README.md").read_text(encoding="utf-8")
         for part in ("## Scores", "## Data", "## Limits", "## Licence", "google/mobilebert-uncased"):
             assert part in card
 
-    def test_it_answers_with_the_exact_words(self, no_network: None) -> None:
-        reader = QuestionAnswerer.load()
+    def test_it_answers_with_the_exact_words(self, name: str, no_network: None) -> None:
+        reader = QuestionAnswerer.load(name)
         assert reader.calibrated
         result = reader("Where does Bert live?", self.TEXT, top_k=3)
         assert result.text == "123 Sesame Street"
@@ -115,26 +118,26 @@ class TestTheReaderInThePackage:
             assert self.TEXT[answer.start : answer.end] == answer.text
         assert sum(answer.score for answer in result) + result.no_answer <= 1.001
 
-    def test_it_is_silent_where_there_is_no_answer(self) -> None:
-        result = QuestionAnswerer.load()("In which year was the opera house rebuilt?", self.TEXT)
+    def test_it_is_silent_where_there_is_no_answer(self, name: str) -> None:
+        result = QuestionAnswerer.load(name)("In which year was the opera house rebuilt?", self.TEXT)
         assert not result.found
         assert result.no_answer > 0.5
 
-    def test_it_comes_into_torch_and_says_the_same(self) -> None:
+    def test_it_comes_into_torch_and_says_the_same(self, name: str) -> None:
         import torch
 
         from pocketbert import load
         from pocketbert.text import Tokenizer
 
-        model = load("pocketbert/reader").eval()
+        model = load(f"pocketbert/{name}").eval()
         assert model.kind == "question-answering"
-        batch = Tokenizer.load(folders.EMBEDDED).encode_batch(["Where does Bert live?"], [self.TEXT])
+        batch = Tokenizer.load(hub.EMBEDDED[name]).encode_batch(["Where does Bert live?"], [self.TEXT])
         arrays = batch.arrays()
         with torch.no_grad():
             output = model(**{name: torch.from_numpy(array) for name, array in arrays.items()})
-        given = QuestionAnswerer.load().session.run(**arrays)
-        for name, logits in (("start_logits", output.start_logits), ("end_logits", output.end_logits)):
+        given = QuestionAnswerer.load(name).session.run(**arrays)
+        for side, logits in (("start_logits", output.start_logits), ("end_logits", output.end_logits)):
             # The package's file rounds the inputs of products; torch does not.
-            error = logits.numpy() - given[name]
-            assert np.sqrt((error**2).mean()) < 0.05 * given[name].std()
-            assert logits.argmax() == given[name].argmax()
+            error = logits.numpy() - given[side]
+            assert np.sqrt((error**2).mean()) < 0.05 * given[side].std()
+            assert logits.argmax() == given[side].argmax()

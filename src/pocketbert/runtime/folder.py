@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pocketbert import hub
 from pocketbert.errors import CheckpointError, ConfigError, HubError, InputError
 from pocketbert.runtime.config import Problem, labels_of, positions_of, problem_of, read_config
 from pocketbert.runtime.manifest import check_manifest
@@ -18,8 +19,8 @@ from pocketbert.text.loading import PATTERNS
 from pocketbert.text.sentence_config import SentenceConfig, read_sentence_config
 from pocketbert.text.tokenizer import Tokenizer
 
-EMBEDDED = Path(__file__).parent.parent / "assets" / "reader"
-EMBEDDED_EMBEDDER = EMBEDDED.with_name("embedder")
+EMBEDDED = hub.EMBEDDED["reader"]
+EMBEDDED_EMBEDDER = hub.EMBEDDED["embedder"]
 
 DENSE_PATTERNS = ("*_Dense/model.safetensors",)
 """The one kind of weights that the runtime reads beside ONNX files: a small layer after pooling."""
@@ -157,12 +158,10 @@ def _local(name: str, precision: Precision | None, revision: str | None) -> Path
             return Path(name)  # the usual case, and huggingface_hub is slow to import
     except (OSError, ValueError):
         pass  # no path; `resolve` says what is wrong with it
-    from pocketbert.hub import resolve
-
     # Only the files that may be opened, with their external data: many models come in ten precisions.
     wanted = [f"{file}*" for kind, file in FILES.items() if precision in (None, kind)]
     try:
-        return resolve(
+        return hub.resolve(
             name, revision=revision, patterns=("*.json", *PATTERNS, *DENSE_PATTERNS, *wanted)
         ).folder
     except HubError as error:
