@@ -90,9 +90,9 @@ torch. It takes a quarter of the arithmetic of the embedded reader, which is mor
 }
 MADE = {
     "reader": "Fine-tuned from Google's MobileBERT",
-    "mini": """Made of the embedded reader by `benchmarks/shrink.py`: the blocks that were missed least were left out, and the
-rest learnt from the whole reader's answers to the questions below, but for those of ReQA-SQuAD and RTE. The whole
-reader was fine-tuned from Google's MobileBERT""",
+    "mini": """Made of the embedded reader by `benchmarks/shrink.py`: the blocks that were missed least were left
+out, and the rest learnt from the whole reader's answers to the questions below, but for those of ReQA-SQuAD
+and RTE. The whole reader was fine-tuned from Google's MobileBERT""",
 }
 CARD = """---
 language: "en"
