@@ -176,6 +176,8 @@ def test_the_verb_serves_until_it_is_ended(folder: Path, sign: signal.Signals) -
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # A suite in the background ignores it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
