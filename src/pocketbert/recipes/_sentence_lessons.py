@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -165,16 +167,17 @@ def _taught(settings: SentenceVectorSettings, embedder: TorchEmbedder) -> Lesson
     if settings.teacher is None:
         raise InputError("loss = distill needs a teacher: name a sentence-transformers folder by --teacher")
     folder = settings.cache_dir or settings.output_dir / "taught"
+    read = partial(_read_taught, settings.teacher, embedder, precision=settings.mixed_precision)
     column = (settings.texts or FORMATS["distill"].texts)[0]
     source = TextSource(settings.train_file, column, limit=settings.max_train_samples)
-    texts, taught, described = _read_taught(settings.teacher, source, embedder, folder)
+    texts, taught, described = read(source, folder)
     order = np.random.default_rng(settings.seed).permutation(len(texts))
     most = settings.max_eval_samples or len(texts)
     if settings.validation_file:
         other = TextSource(
             settings.validation_file, column, split="validation", limit=settings.max_eval_samples
         )
-        held, held_taught, _ = _read_taught(settings.teacher, other, embedder, folder / "validation")
+        held, held_taught, _ = read(other, folder / "validation")
         judged, kept = np.arange(len(held)), np.sort(order)
     else:
         held, held_taught = texts, taught
@@ -216,13 +219,13 @@ def _taught(settings: SentenceVectorSettings, embedder: TorchEmbedder) -> Lesson
 
 
 def _read_taught(
-    teacher: str, source: TextSource, embedder: TorchEmbedder, folder: Any
+    teacher: str, embedder: TorchEmbedder, source: TextSource, folder: Path, *, precision: str
 ) -> tuple[Texts, TaughtVectors, dict[str, Any]]:
     digest = Digest()
     texts = embedder.pack(digest.watch(source))
     if len(texts) < 3:
         raise InputError(f"{', '.join(source.files)}: {len(texts)} texts are too few to learn from")
-    return texts, *taught_vectors(teacher, source, digest, folder)
+    return texts, *taught_vectors(teacher, source, digest, folder, precision=precision)
 
 
 def _measure_taught(
