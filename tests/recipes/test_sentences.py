@@ -20,6 +20,7 @@ from pocketbert.cli import main
 from pocketbert.errors import InputError
 from pocketbert.heads import build, load_sentences, save, save_sentences, sentence_model
 from pocketbert.recipes._taught_vectors import Digest, taught_vectors
+from pocketbert.tasks.sentences import metrics
 from pocketbert.tasks.sentences.predict import TorchEmbedder
 from pocketbert.tasks.sentences.texts import TextSource
 from pocketbert.text import Tokenizer
@@ -222,6 +223,17 @@ def test_a_teachers_vectors_are_read_once_and_go_on(data, teacher, tmp_path) -> 
     files[0].write_bytes(b"nothing")
     with pytest.raises(Exception, match="delete this file"):
         taught_vectors(str(teacher), source, digest, folder, shard=16)
+
+
+def test_a_teacher_reads_in_the_precision_of_the_run(data, teacher, tmp_path) -> None:
+    source, digest = TextSource((str(data["lines"]),)), Digest()
+    everywhere = np.arange(len(list(digest.watch(source))))
+    exact, fast = (
+        taught_vectors(str(teacher), source, digest, tmp_path / precision, precision=precision)[0][everywhere]
+        for precision in ("no", "bf16")
+    )
+    assert not np.array_equal(exact, fast)
+    assert metrics.cosines(exact, fast).min() > 0.999
 
 
 def test_the_main_directions_keep_cosines(data, teacher, tmp_path) -> None:
