@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -348,3 +349,21 @@ class TestTheWayBack:
         export_onnx(fold(parity.redraw(build(replace(NANO, intra_bottleneck_size=24)))), path)
         with pytest.raises(CheckpointError, match="not of the same model"):
             load(tmp_path)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="memory is read from /proc, which is Linux's"
+)
+def test_measuring_wide_layers_on_many_texts_takes_no_more_memory_than_on_few() -> None:
+    model = torch.nn.Sequential(*(torch.nn.Linear(1536, 1536) for _ in range(4)))
+    texts = [{"input": torch.randn(1, 20 + number, 1536)} for number in range(30)]
+    measure(model, texts[:2])
+    before = resident()
+    found = measure(model, texts)
+    assert resident() - before < 400  # MB; four matrices of moments are 75, and one more of them a text 1,100
+    assert found["0"].peaks.shape == (30, 1536)
+
+
+def resident() -> float:
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1e3

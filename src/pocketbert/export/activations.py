@@ -61,13 +61,16 @@ class _Gatherer:
         self.peaks: list[Tensor] = []
 
     def __call__(self, _layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        x = inputs[0].detach().flatten(0, -2)  # (rows, K)
+        x = inputs[0].detach().flatten(0, -2).float()  # (rows, K)
         self.rows += len(x)
-        self.least = torch.minimum(self.least, x.amin(0).float())
-        self.most = torch.maximum(self.most, x.amax(0).float())
-        self.moments += (x.T @ x).double()
-        self.kept.append(x[:: max(1, len(x) // 16)].float().clone())
-        self.peaks.append(x.abs().amax(0).float())
+        self.least = torch.minimum(self.least, x.amin(0))
+        self.most = torch.maximum(self.most, x.amax(0))
+        # In place: large matrices that come and go between the small rows that stay would leave gaps too small for the
+        # next one, and an encoder of 23 million parameters take 20 GB.
+        wide = x.double()
+        self.moments.addmm_(wide.T, wide)
+        self.kept.append(x[:: max(1, len(x) // 16)].clone())
+        self.peaks.append(x.abs().amax(0))
 
     def result(self) -> Inputs:
         rows = torch.cat(self.kept)
