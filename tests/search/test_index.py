@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,13 @@ from pocketbert.errors import InputError, SearchError
 from pocketbert.runtime.embed import Embedder
 from pocketbert.search.index import Indexer, Report
 from pocketbert.search.models import embedder_of, fingerprint, settings_for
+from pocketbert.search.postgres import PostgresStore
 from pocketbert.search.sqlite import SqliteStore
 from pocketbert.search.store import Filter, Store, joined
 from small_sentences import toy_embedder
 
 ALL = Filter()
+Indexed = Callable[..., tuple[Report, Store]]
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +60,26 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def indexed(folder: Path, index: Path, embedder: Embedder | None = None) -> tuple[Report, Store]:
-    store = SqliteStore.create(index, settings_for(embedder, "toy"))
-    return Indexer(store, index.parent, embedder).update([folder]), store
+@pytest.fixture(params=["sqlite", "postgres"])
+def indexed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Indexed]:
+    """Put a folder into an index of one kind or the other, the same one each time; paths begin at `base`."""
+    address = request.getfixturevalue("address") if request.param == "postgres" else ""
+    opened: list[Store] = []
+
+    def update(
+        folder: Path, *, base: Path = tmp_path, embedder: Embedder | None = None
+    ) -> tuple[Report, Store]:
+        settings = settings_for(embedder, "toy")
+        opened.append(
+            PostgresStore.create(address, settings)
+            if address
+            else SqliteStore.create(base / "i.db", settings)
+        )
+        return Indexer(opened[-1], base, embedder).update([folder]), opened[-1]
+
+    yield update
+    for store in opened:
+        store.close()
 
 
 def content(store: SqliteStore) -> dict[str, object]:
@@ -80,8 +100,8 @@ def content(store: SqliteStore) -> dict[str, object]:
     return rows
 
 
-def test_documents_of_all_kinds(folder: Path, tmp_path: Path) -> None:
-    report, store = indexed(folder, tmp_path / "i.db")
+def test_documents_of_all_kinds(folder: Path, indexed: Indexed) -> None:
+    report, store = indexed(folder)
     assert report.added == ["docs/a.txt", "docs/b.md", "docs/deep/c.html", "docs/deep/er/d.pdf"]
     assert [document.kind for document in store.documents()] == ["plain", "markdown", "html", "pdf"]
     assert [document.title for document in store.documents()][2] == "Snow"
@@ -103,16 +123,16 @@ def test_documents_of_all_kinds(folder: Path, tmp_path: Path) -> None:
     assert "Secret" not in "".join(kept.passage.text for kept in store.fetch(store.first(99, ALL)))
 
 
-def test_only_what_changed_is_read_again(folder: Path, tmp_path: Path) -> None:
-    indexed(folder, tmp_path / "i.db")
-    report, store = indexed(folder, tmp_path / "i.db")
+def test_only_what_changed_is_read_again(folder: Path, indexed: Indexed) -> None:
+    indexed(folder)
+    report, store = indexed(folder)
     assert (report.changed, len(report.unchanged)) == (False, 4)
     before = {kept.path: kept.id for kept in store.fetch(store.first(99, ALL))}
     (folder / "b.md").write_text("# Tea\n\nBoil more water.\n")
     os.utime(folder / "a.txt", ns=(5, 5))  # another time, the same words
     (folder / "deep" / "c.html").unlink()
     (folder / "e.txt").write_text("Something new.")
-    report, store = indexed(folder, tmp_path / "i.db")
+    report, store = indexed(folder)
     assert report.added == ["docs/e.txt"]
     assert report.updated == ["docs/b.md"]
     assert report.removed == ["docs/deep/c.html"]
@@ -124,43 +144,43 @@ def test_only_what_changed_is_read_again(folder: Path, tmp_path: Path) -> None:
     assert store.verify() == []
 
 
-def test_the_same_size_and_time_is_not_read(folder: Path, tmp_path: Path) -> None:
+def test_the_same_size_and_time_is_not_read(folder: Path, indexed: Indexed) -> None:
     """The quick check: a file is not even opened if nothing speaks for a change."""
-    indexed(folder, tmp_path / "i.db")
+    indexed(folder)
     before = (folder / "a.txt").stat()
     (folder / "a.txt").write_text("x" * before.st_size)
     os.utime(folder / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
-    report, _ = indexed(folder, tmp_path / "i.db")
+    report, _ = indexed(folder)
     assert not report.changed
 
 
-def test_what_cannot_be_read_any_more_is_taken_out(folder: Path, tmp_path: Path) -> None:
-    indexed(folder, tmp_path / "i.db")
+def test_what_cannot_be_read_any_more_is_taken_out(folder: Path, indexed: Indexed) -> None:
+    indexed(folder)
     (folder / "a.txt").write_bytes((folder / "locked.pdf").read_bytes())
-    report, store = indexed(folder, tmp_path / "i.db")
+    report, store = indexed(folder)
     assert report.removed == ["docs/a.txt"]
     assert store.by_words("fish", 1, ALL) == []
 
 
-def test_two_folders_do_not_disturb_each_other(tmp_path: Path) -> None:
+def test_two_folders_do_not_disturb_each_other(tmp_path: Path, indexed: Indexed) -> None:
     for name in ("one", "two", "two-more"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "t.txt").write_text(f"Text of {name}.")
     for name in ("one", "two", "two-more"):
-        _, store = indexed(tmp_path / name, tmp_path / "one" / "i.db")
+        _, store = indexed(tmp_path / name, base=tmp_path / "one")
     assert [document.path for document in store.documents()] == sorted(
         [f"{tmp_path.resolve()}/two-more/t.txt", f"{tmp_path.resolve()}/two/t.txt", "t.txt"]
     )
     (tmp_path / "two" / "t.txt").unlink()
-    report, _ = indexed(tmp_path / "two", tmp_path / "one" / "i.db")
+    report, _ = indexed(tmp_path / "two", base=tmp_path / "one")
     assert report.removed == [f"{tmp_path.resolve()}/two/t.txt"]
     (tmp_path / "one" / "t.txt").unlink()
-    report, store = indexed(tmp_path, tmp_path / "one" / "i.db")  # the folder above all of them
+    report, store = indexed(tmp_path, base=tmp_path / "one")  # the folder above all of them
     assert report.removed == ["t.txt"]
     assert [Path(document.path).parent.name for document in store.documents()] == ["two-more"]
 
 
-def test_special_files_and_names(tmp_path: Path) -> None:
+def test_special_files_and_names(tmp_path: Path, indexed: Indexed) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     os.mkfifo(folder / "pipe.txt")
@@ -170,7 +190,7 @@ def test_special_files_and_names(tmp_path: Path) -> None:
     (folder / "loop").symlink_to(folder)
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.txt")).write_text("Bytes.")
     (folder / "naïve ünïcode 東.txt").write_text("Fine.")
-    report, store = indexed(folder, tmp_path / "i.db")
+    report, store = indexed(folder)
     assert [document.path for document in store.documents()] == ["docs/naïve ünïcode 東.txt"]
     assert sorted((row.path, row.kind) for row in report.skipped) == [
         ("docs/\\udcff.txt", "failed"),
@@ -179,15 +199,15 @@ def test_special_files_and_names(tmp_path: Path) -> None:
         ("docs/socket.txt", "special"),
     ]
     with pytest.raises(InputError, match="there is no folder"):
-        indexed(tmp_path / "none", tmp_path / "i.db")
+        indexed(tmp_path / "none")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_what_may_not_be_read_is_named(folder: Path, tmp_path: Path) -> None:
+def test_what_may_not_be_read_is_named(folder: Path, indexed: Indexed) -> None:
     (folder / "a.txt").chmod(0)
     (folder / "deep" / "er").chmod(0)
     try:
-        report, _ = indexed(folder, tmp_path / "i.db")
+        report, _ = indexed(folder)
     finally:
         (folder / "deep" / "er").chmod(0o755)
     reasons = {row.path: row.reason for row in report.failed}
@@ -195,9 +215,9 @@ def test_what_may_not_be_read_is_named(folder: Path, tmp_path: Path) -> None:
     assert report.added == ["docs/b.md", "docs/deep/c.html"]
 
 
-def test_vectors_are_those_of_the_passages(folder: Path, tmp_path: Path, model: Path) -> None:
+def test_vectors_are_those_of_the_passages(folder: Path, model: Path, indexed: Indexed) -> None:
     embedder = Embedder.load(model)
-    _, store = indexed(folder, tmp_path / "i.db", embedder)
+    _, store = indexed(folder, embedder=embedder)
     for kept in store.fetch(store.first(99, ALL)):
         (found, score), *_ = store.by_vector(embedder.encode(kept.passage.text.strip()), 1, ALL)
         assert found == kept.id
