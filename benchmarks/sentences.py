@@ -9,7 +9,7 @@
 `--weights` is a folder that sentence-transformers loads, `--model` the same model exported; of fp32, int8 and int8-fast
 all that are there run. `--peer` is another sentence-transformers model to compare with, such as all-MiniLM-L6-v2, and
 `--peer_model` its export. `--cross` is an exported reranker. Data are text files with a sentence a line. Results go to
-results/sentences.json under `--key`; `--dry` prints and records nothing.
+results/sentences.json under "threads N"; `--dry` prints and records nothing.
 """
 
 from __future__ import annotations
@@ -46,12 +46,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--key", default="sentences", help="the entry of results/sentences.json")
     parser.add_argument("--dry", action="store_true", help="record nothing")
     options = parser.parse_args()
     measured = measure(options)
     if not options.dry:
-        record("sentences", {options.key: measured})
+        record("sentences", {f"threads {options.threads}": measured})
     print(json.dumps(measured))
 
 

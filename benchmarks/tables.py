@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from shown import browser, labelling, reading, scale, searching, teaching
+from shown import browser, embedding, labelling, reading, scale, searching, teaching
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -60,6 +60,8 @@ TABLES = {
     "ablation-parts": teaching.ablation_parts,
     "ablation-schedules": teaching.ablation_schedules,
     "compression": teaching.compression,
+    "embedder": embedding.scores,
+    "sentences": embedding.speeds,
     "search-quality": searching.quality,
     "search-growth": searching.growth,
     "bulk": scale.bulk,
