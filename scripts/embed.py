@@ -15,11 +15,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from cards import READERS, embedder_card, reader_card
-
 from pocketbert.hub import EMBEDDED
 from pocketbert.runtime.manifest import write_manifest
 from pocketbert.runtime.session import FILES
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+from shown.cards import READERS, embedder_card, reader_card  # noqa: E402 -- a room that is no package
 
 LARGEST = 27_000_000
 READER = ("config.json", "qa_config.json")

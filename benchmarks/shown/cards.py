@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+from record import recorded
 
-RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 READERS = {"reader": "squad2", "mini": "mini"}
 """The entries of the results, by the names of the readers."""
-
-
-def recorded(file: str, key: str) -> Any:
-    """What a benchmark measured."""
-    return json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))[key]["value"]
 
 
 def reader_card(name: str, precision: str) -> str:
