@@ -21,7 +21,7 @@ from pocketbert.runtime.session import FILES
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
-from shown.cards import READERS, embedder_card, reader_card  # noqa: E402 -- a room that is no package
+from shown.cards import READERS, embedder_card, reader_card
 
 LARGEST = 27_000_000
 READER = ("config.json", "qa_config.json")
