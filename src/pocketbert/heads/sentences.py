@@ -34,6 +34,7 @@ class SentenceHead(nn.Module):
         self.config = config
         layer = config.dense
         self.dense = None if layer is None else nn.Linear(layer.in_features, layer.out_features, layer.bias)
+        self.fresh = self.dense is not None  # as it was drawn: nothing was learnt or loaded yet
 
     def forward(self, output: EncoderOutput, _words: Tensor) -> SentenceOutput:
         vectors = pool(output.last, output.mask, self.config.pooling)  # (B, W)
@@ -71,6 +72,7 @@ def load_sentences(name_or_folder: str | Path, *, config: SentenceConfig | None 
         tensors = checkpoint.read_tensors((folder / saved.dense.file).parent)
         own = {name.replace("linear.", "dense.", 1): value for name, value in tensors.items()}
         checkpoint.fill(model.head, own)
+        sentence_head(model).fresh = False
     return model.eval()
 
 

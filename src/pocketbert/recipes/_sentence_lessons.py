@@ -21,6 +21,8 @@ from pocketbert.data.sentences import FORMATS, SentenceLesson, make_loss
 from pocketbert.data.sentences.losses import SoftmaxLoss
 from pocketbert.errors import InputError
 from pocketbert.heads import Model
+from pocketbert.heads.sentences import sentence_head
+from pocketbert.recipes import _first_layer
 from pocketbert.recipes._sentence_settings import SentenceVectorSettings
 from pocketbert.recipes._taught_vectors import Digest, TaughtVectors, taught_vectors
 from pocketbert.tables import read_rows
@@ -192,6 +194,10 @@ def _taught(settings: SentenceVectorSettings, embedder: TorchEmbedder) -> Lesson
         held_taught.basis, held_taught.dimensions = taught.basis, taught.dimensions
     elif taught.dimensions != embedder.dimensions and settings.matryoshka_dimensions:
         raise InputError("projection = learned does not go with matryoshka_dimensions: use pca")
+    if taught.dimensions == embedder.dimensions and sentence_head(embedder.model).fresh:
+        some = np.sort(np.random.default_rng(settings.seed).permutation(kept)[: _first_layer.SAMPLE])
+        rows, wanted = [texts[int(number)] for number in some], _like(taught[some], embedder)
+        _first_layer.fit_dense(embedder, rows, wanted, precision=settings.mixed_precision)
     pad_id = embedder.tokenizer.pad_id
 
     def collate(rows: list[int]) -> dict[str, Any]:
