@@ -7,7 +7,8 @@ and glue (STS-B, QNLI). Written are
 
     sentences.txt   one sentence a line, no two the same, in random order, for `train sentences --loss distill`
     nli.csv         anchor, positive, negative: a premise, what follows from it, what contradicts it
-    questions.csv   anchor, positive: a question, the sentence that holds its answer
+    questions.csv   anchor, positive, negative: a question, the sentence that holds its answer, and of all other
+                    sentences the one that has most of its words (BM25)
     sts.csv         sentence1, sentence2, score (0 to 5): the training pairs of STS-B
     counts.json     how many of each, and how many were left out
 
@@ -26,12 +27,15 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pocketbert.data.corpus.plain import by_file, from_wiki
 from pocketbert.tables import read_rows
 from pocketbert.tasks.sentences.collections import read_collection
+from pocketbert.tasks.sentences.retrieval import terms
+from pocketbert.text.bm25 import Bm25
 from pocketbert.text.sentences import sentence_around, sentences
 
 WIKIPEDIA_SHARE = (
@@ -108,6 +112,26 @@ def training_questions(data: Path) -> Iterator[tuple[str, str, str]]:
                     start = int(answer["answer_start"])
                     first, last = sentence_around(context, start, start + len(answer["text"]))
                     yield file.stem, tidy(asked["question"]), tidy(context[first:last])
+
+
+def with_negatives(
+    questions: list[tuple[str, str, str]], others: Iterable[str], draw: random.Random
+) -> Iterator[tuple[str, str, str]]:
+    """Questions with their sentences, and with what BM25 takes for the answer and is not: the words, elsewhere."""
+    right: dict[str, set[str]] = {}
+    for _, question, sentence in questions:
+        right.setdefault(question, set()).add(sentence)
+    pool = list(dict.fromkeys((*(sentence for _, _, sentence in questions), *others)))
+    index = Bm25([terms(text) for text in pool])
+    for _, question, sentence in questions:
+        near = (pool[place] for place in index.nearest(terms(question), len(right[question]) + 5))
+        any_other = (draw.choice(pool) for _ in pool)  # where nothing else has a word of the question
+        wrong = (
+            text
+            for text in chain(near, any_other)
+            if not any(one in text or text in one for one in right[question])
+        )
+        yield question, sentence, next(wrong)
 
 
 def inferences(data: Path) -> Iterator[tuple[str, str, str, str]]:
@@ -203,11 +227,13 @@ def main() -> None:
     )
     for source, question, answer in training_questions(data):
         chosen.add(f"questions: {source}", (question, answer))
+    asked = len(chosen.texts)
     for file in sorted((data / "qa").glob("*-train.json")):
         chosen.add(
             f"paragraphs: {file.stem}",
             (text for context, _ in paragraphs(file) for text in sentences(context)),
         )
+    beside = chosen.texts[asked:]  # the other sentences of paragraphs that were asked about
     left = max(0, options.sentences - len(chosen.texts))
     corpus = data / "corpus"
     novels = shuffled_documents(list((corpus / "novels" / "corpus").glob("*.txt")), by_file, draw)
@@ -230,7 +256,9 @@ def main() -> None:
             triplets(inferences(data), measured),
         ),
         "questions.csv": write_table(
-            options.output / "questions.csv", ("anchor", "positive"), ((row[1], row[2]) for row in questions)
+            options.output / "questions.csv",
+            ("anchor", "positive", "negative"),
+            with_negatives(questions, beside, draw),
         ),
         "sts.csv": write_table(
             options.output / "sts.csv",

@@ -62,7 +62,7 @@ def sets(data: Path) -> None:
     put(
         data / "qa/village-train.json",
         squad(
-            "The baker opens at six. THE HALL has nine doors! Her bread is dark.",
+            "The baker opens at six. THE HALL has nine doors! A cart of the baker waits for the ferry.",
             "When does the baker open?",
             "six",
         ),
@@ -127,10 +127,14 @@ def test_tables_for_labelled_training(tmp_path: Path) -> None:
     assert rows(tmp_path / "out" / "nli.csv")[1:] == [
         ["Three men lift a piano", "Some men lift a thing", "The men are all asleep"]
     ]
-    assert rows(tmp_path / "out" / "questions.csv")[1:] == [
-        ["When does the ferry leave?", "The ferry leaves at nine in the morning."],
-        ["When does the baker open?", "The baker opens at six."],
+    asked = rows(tmp_path / "out" / "questions.csv")[1:]
+    ferry, baker = "The ferry leaves at nine in the morning.", "The baker opens at six."
+    assert [row[:2] for row in asked] == [
+        ["When does the ferry leave?", ferry],
+        ["When does the baker open?", baker],
     ]
+    assert asked[0][2] == "A cart of the baker waits for the ferry."  # has a word of the question
+    assert asked[1][2] == "A cart of the baker waits for the ferry."
     assert rows(tmp_path / "out" / "sts.csv")[1:] == [
         ["Two hens cross a road.", "Some birds cross a road.", "3.5"]
     ]
