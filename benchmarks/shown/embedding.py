@@ -33,7 +33,7 @@ def scores() -> str:
         *rows,
         "",
         ("STS-B's test pairs; ReQA-SQuAD's test questions, each of which looks for the sentence with its answer among "
-        "10,246; Cranfield's 225 questions on 1,400 abstracts. With words: fused with BM25's order, as a search does it."),
+        "10,246; Cranfield's 225 questions on 1,400 abstracts. With words: fused with BM25's order, as in a search."),
     ])  # fmt: skip
 
 
