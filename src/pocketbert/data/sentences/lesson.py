@@ -23,6 +23,7 @@ from pocketbert.heads import Model
 from pocketbert.heads.sentences import sentence_head
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+TOGETHER = 32  # texts that are read at once, padded to the longest of them
 Batch = Mapping[str, Any]
 Compare = Literal["distance", "angle"]
 
@@ -61,12 +62,22 @@ class SentenceLesson(nn.Module):
         """The vectors (C·B, D) of all texts."""
         inputs = tuple(batch[name] for name in INPUTS)
         if self.chunk is None or len(inputs[0]) <= self.chunk or not torch.is_grad_enabled():
-            return self._read(*inputs)
+            return self._read_by_length(*inputs)
         parts = [
-            checkpoint(self._read, *part, use_reentrant=False)
+            checkpoint(self._read_by_length, *part, use_reentrant=False)
             for part in zip(*(whole.split(self.chunk) for whole in inputs), strict=True)
         ]
         return torch.cat(parts)
+
+    def _read_by_length(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        """The vectors of texts, those of like length read together: a question is a third as long as its passage."""
+        order = mask.sum(dim=1).argsort(stable=True)
+        found = []
+        for rows in torch.split(order, TOGETHER):
+            used = mask[rows].any(dim=0).nonzero()
+            part = slice(int(used.min()), int(used.max()) + 1)
+            found.append(self._read(ids[rows, part], mask[rows, part], types[rows, part]))
+        return torch.cat(found)[order.argsort()]
 
     def _read(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         vectors: Tensor = self.model(ids, mask, types).vectors
