@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from pocketbert.data.sentences import FORMATS, SentenceLesson, losses, make_loss
+from pocketbert.data.sentences import lesson as lesson_module
 from pocketbert.heads import build, sentence_model
 from pocketbert.model import preset
 from pocketbert.text.sentence_config import Dense, SentenceConfig
@@ -150,6 +151,22 @@ def test_a_batch_in_chunks_has_the_gradients_of_the_whole(name: str) -> None:
     assert found.keys() == expected.keys()
     largest = max(float(value.abs().max()) for value in expected.values())
     assert largest > 1e-6
+    for weight, value in expected.items():
+        assert torch.allclose(found[weight], value, atol=1e-5 * largest), weight
+
+
+def test_texts_of_like_length_together_have_the_gradients_of_the_whole(monkeypatch) -> None:
+    batch = batch_of("ranking")
+    lengths: list[int] = []
+    loss, expected = gradients(lesson_of("ranking"), batch)
+    monkeypatch.setattr(lesson_module, "TOGETHER", 3)
+    lesson = lesson_of("ranking")
+    lesson.model.register_forward_pre_hook(lambda _, inputs: lengths.append(inputs[0].shape[1]))
+    other, found = gradients(lesson, batch)
+    assert loss == pytest.approx(other, rel=1e-5)
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1] == 7
+    largest = max(float(value.abs().max()) for value in expected.values())
     for weight, value in expected.items():
         assert torch.allclose(found[weight], value, atol=1e-5 * largest), weight
 
