@@ -1,11 +1,12 @@
 """Sentences and pairs to teach an embedder with, from the folders of data that the benchmarks use.
 
-    python benchmarks/teaching/sentences_corpus.py DATA --output FOLDER [--sentences 600000] [--seed 0]
+    python benchmarks/teaching/sentences_corpus.py DATA --output FOLDER [--sentences 600000] [--passages 60000]
 
 DATA has corpus/wikipedia-featured and corpus/novels (texts), nli (CSV), qa (SQuAD JSON), retrieval (ReQA, Cranfield)
 and glue (STS-B, QNLI). Written are
 
     sentences.txt   one sentence a line, no two the same, in random order, for `train sentences --loss distill`
+    passages.txt    the same of passages, some sentences of a document that follow each other, as an index holds them
     nli.csv         anchor, positive, negative: a premise, what follows from it, what contradicts it
     questions.csv   anchor, positive, negative: a question, the sentence that holds its answer, and of all other
                     sentences the one that has most of its words (BM25)
@@ -43,6 +44,7 @@ WIKIPEDIA_SHARE = (
 )
 WORDS = (4, 60)
 LONGEST = 400  # characters
+PASSAGE = (30, 110)  # words
 CAPTION = re.compile(r"\d+jpg\d")  # what stands before each of MPE's premises
 
 
@@ -198,6 +200,23 @@ def shuffled_documents(
     return found
 
 
+def passages(documents: Iterable[Iterable[str]], measured: Measured, draw: random.Random) -> Iterator[str]:
+    """Sentences of documents joined into passages; one with a sentence that is measured on is left out."""
+    for document in documents:
+        held: list[str] = []
+        wanted = draw.randint(*PASSAGE)
+        for sentence in map(tidy, document):
+            held.append(sentence)
+            if sum(len(one.split()) for one in held) >= wanted:
+                if measured.free("passages", *held):
+                    yield " ".join(held)
+                held, wanted = [], draw.randint(*PASSAGE)
+
+
+def write_lines(file: Path, texts: Iterable[str]) -> None:
+    file.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+
+
 def write_table(file: Path, header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> int:
     """Write a CSV file; returns how many rows there are."""
     kept = list(rows)
@@ -213,6 +232,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sentences", type=int, default=600_000)
+    parser.add_argument("--passages", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
@@ -238,13 +258,24 @@ def main() -> None:
     corpus = data / "corpus"
     novels = shuffled_documents(list((corpus / "novels" / "corpus").glob("*.txt")), by_file, draw)
     chosen.add("novels", novels, most=round((1 - WIKIPEDIA_SHARE) * left))
-    articles = shuffled_documents(list((corpus / "wikipedia-featured").glob("*.txt")), from_wiki, draw)
-    chosen.add("wikipedia", articles, most=options.sentences - len(chosen.texts))
+    encyclopedia = shuffled_documents(list((corpus / "wikipedia-featured").glob("*.txt")), from_wiki, draw)
+    chosen.add("wikipedia", encyclopedia, most=options.sentences - len(chosen.texts))
     draw.shuffle(chosen.texts)
 
     options.output.mkdir(parents=True, exist_ok=True)
-    text = "".join(f"{sentence}\n" for sentence in chosen.texts)
-    (options.output / "sentences.txt").write_text(text, encoding="utf-8")
+    write_lines(options.output / "sentences.txt", chosen.texts)
+    articles = [
+        one for file in sorted((corpus / "wikipedia-featured").glob("*.txt")) for one in from_wiki(file)
+    ]
+    asked_about = [
+        sentences(context)
+        for file in sorted((data / "qa").glob("*-train.json"))
+        for context, _ in paragraphs(file)
+    ]
+    joined = list(dict.fromkeys(passages([*articles, *asked_about], measured, random.Random(options.seed))))
+    random.Random(options.seed).shuffle(joined)
+    del joined[options.passages :]
+    write_lines(options.output / "passages.txt", joined)
     scored = (
         tuple(str(row.cells[name]) for name in ("sentence1", "sentence2", "score"))
         for row in read_rows(data / "glue" / "STS-B" / "train.tsv", quotes="characters")
@@ -268,6 +299,7 @@ def main() -> None:
     }
     counts = {
         "sentences": len(chosen.texts),
+        "passages": len(joined),
         "by_source": dict(chosen.counts),
         "tables": tables,
         "measured_texts": len(measured.keys),

@@ -121,6 +121,26 @@ def test_nothing_that_is_measured_on_is_taught(tmp_path: Path) -> None:
     }
 
 
+def test_passages_are_sentences_that_follow_each_other(tmp_path: Path) -> None:
+    sets(tmp_path / "data")
+    paragraphs = [
+        " ".join(f"Line {row} of part {part} has seven words." for row in range(20)) for part in range(3)
+    ]
+    paragraphs[1] = paragraphs[1].replace("Line 3 of part 1 has seven words.", "A pan lies on the stove.")
+    articles = [
+        f'<doc id="{part}" url="x" title="T{part}">\nT{part}\n\n{text}\n</doc>\n'
+        for part, text in enumerate(paragraphs)
+    ]
+    put(tmp_path / "data/corpus/wikipedia-featured/AB.txt", "".join(articles))
+    counts = made(tmp_path / "data", tmp_path / "out")
+    found = (tmp_path / "out" / "passages.txt").read_text().splitlines()
+    assert counts["passages"] == len(found) > 3
+    whole = "\n".join(paragraphs)
+    assert all(passage in whole and 30 <= len(passage.split()) < 117 for passage in found)
+    assert not any("pan lies" in passage for passage in found)
+    assert counts["left_out"]["passages"] >= 1
+
+
 def test_tables_for_labelled_training(tmp_path: Path) -> None:
     sets(tmp_path / "data")
     made(tmp_path / "data", tmp_path / "out")
