@@ -27,7 +27,7 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -191,11 +191,9 @@ class Chosen:
             self.counts[source] += 1
 
 
-def shuffled_documents(
-    files: list[Path], read: Callable[[Path], Iterable[Iterable[str]]], draw: random.Random
-) -> list[str]:
-    """All sentences of some files, in random order."""
-    found = [sentence for file in sorted(files) for document in read(file) for sentence in document]
+def shuffled(documents: Iterable[Iterable[str]], draw: random.Random) -> list[str]:
+    """All sentences of some documents, in random order."""
+    found = [sentence for document in documents for sentence in document]
     draw.shuffle(found)
     return found
 
@@ -256,17 +254,16 @@ def main() -> None:
     beside = chosen.texts[asked:]  # the other sentences of paragraphs that were asked about
     left = max(0, options.sentences - len(chosen.texts))
     corpus = data / "corpus"
-    novels = shuffled_documents(list((corpus / "novels" / "corpus").glob("*.txt")), by_file, draw)
-    chosen.add("novels", novels, most=round((1 - WIKIPEDIA_SHARE) * left))
-    encyclopedia = shuffled_documents(list((corpus / "wikipedia-featured").glob("*.txt")), from_wiki, draw)
-    chosen.add("wikipedia", encyclopedia, most=options.sentences - len(chosen.texts))
+    novels = [one for file in sorted((corpus / "novels" / "corpus").glob("*.txt")) for one in by_file(file)]
+    chosen.add("novels", shuffled(novels, draw), most=round((1 - WIKIPEDIA_SHARE) * left))
+    articles = [
+        one for file in sorted((corpus / "wikipedia-featured").glob("*.txt")) for one in from_wiki(file)
+    ]
+    chosen.add("wikipedia", shuffled(articles, draw), most=options.sentences - len(chosen.texts))
     draw.shuffle(chosen.texts)
 
     options.output.mkdir(parents=True, exist_ok=True)
     write_lines(options.output / "sentences.txt", chosen.texts)
-    articles = [
-        one for file in sorted((corpus / "wikipedia-featured").glob("*.txt")) for one in from_wiki(file)
-    ]
     asked_about = [
         sentences(context)
         for file in sorted((data / "qa").glob("*-train.json"))

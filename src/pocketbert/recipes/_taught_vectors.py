@@ -112,7 +112,7 @@ def taught_vectors(
     """The vectors of a teacher for every text of a source, and what identifies them.
 
     What `folder` has of them is not made again. `digest` has seen the texts of the source. With `precision` "bf16" the
-    teacher computes as its student does, which moves a vector less than keeping it in half precision.
+    teacher computes as its student does.
     """
     described = {
         "teacher": _teacher_key(name),
