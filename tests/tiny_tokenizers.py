@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import re
 import struct
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+
+from pocketbert.text.sentencepiece import KINDS, read_sentencepiece
 
 TEXT = """
 The library opens at nine, and nobody waits. It isn't far: three hundred steps, or two stops by tram.
@@ -64,10 +69,10 @@ def write_xlnet(folder: Path, **config: object) -> Path:
 def _spiece(folder: Path, config: dict[str, object], *, symbols: list[str], **options: object) -> Path:
     import sentencepiece
 
-    model = io.BytesIO()
+    trained = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(LINES),
-        model_writer=model,
+        model_writer=trained,
         vocab_size=300,
         hard_vocab_limit=False,
         user_defined_symbols=symbols,
@@ -75,9 +80,46 @@ def _spiece(folder: Path, config: dict[str, object], *, symbols: list[str], **op
         num_threads=1,
         **options,
     )
+    # Special tokens, settings and normalisation are the library's. Which pieces it finds changes with its releases.
+    found = trained.getvalue()
+    special = [
+        (piece.text, piece.score, KINDS.index(piece.kind) + 1)
+        for piece in read_sentencepiece(found).pieces
+        if piece.kind != "normal"
+    ]
+    taken = {text for text, _, _ in special}
+    counted = [(text, score, 1) for text, score in _counted() if text not in taken]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "spiece.model").write_bytes(model.getvalue())
+    (folder / "spiece.model").write_bytes(spiece_bytes([*special, *counted]) + _settings(found))
     return _configured(folder, config)
+
+
+def _counted() -> list[tuple[str, float]]:
+    """Pieces with their logarithmic frequencies: words seen twice, parts of words seen often, and every character."""
+    words = ["▁" + word for word in TEXT.split()]
+    counts: Counter[str] = Counter()
+    for piece in (part for word in words for part in re.findall(r"▁?\w+|\W", word)):
+        counts.update(
+            {piece[start:end] for start in range(len(piece)) for end in range(start + 2, len(piece) + 1)}
+        )
+        counts[piece] += 1
+    kept = {piece: count for piece, count in counts.items() if count >= (4 if piece[0] == "▁" else 6)}
+    kept |= dict.fromkeys("▁" + "".join(words), 1)
+    total = sum(kept.values())
+    ordered = sorted(kept, key=lambda piece: (-kept[piece], piece))
+    return [(piece, math.log(kept[piece] / total)) for piece in ordered]
+
+
+def _settings(data: bytes) -> bytes:
+    """What follows the pieces in a spiece.model."""
+    place = 0
+    while data[place] == 1 << 3 | 2:
+        size, length, shift = 0, place + 1, 0
+        while data[length] & 0x80:
+            size |= (data[length] & 0x7F) << shift
+            length, shift = length + 1, shift + 7
+        place = length + 1 + (size | data[length] << shift)
+    return data[place:]
 
 
 def _configured(folder: Path, config: dict[str, object]) -> Path:
