@@ -1,5 +1,5 @@
 # Sourced by the scripts beside it: the virtual environment .venv, set up once and again only when
-# pyproject.toml or constraints.txt changed. Everything said here goes to stderr: stdout belongs to the command.
+# pyproject.toml, constraints.txt or tested.txt changed. Everything said here goes to stderr: stdout belongs to the command.
 
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd -P)
 venv=$root/.venv
@@ -10,7 +10,7 @@ say() { printf '%s\n' "$*" >&2; }
 prepare() {
   local level=$1 stamp=$venv/.installed-$1 wanted
   # The root is part of the stamp because an editable install points at it: a clone may be moved.
-  wanted=$({ printf '%s\n' "$root"; cat "$root/pyproject.toml" "$root/constraints.txt"; } | cksum)
+  wanted=$({ printf '%s\n' "$root"; cat "$root/pyproject.toml" "$root/constraints.txt" "$root/tested.txt"; } | cksum)
   ready() { [ -x "$venv/bin/python" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; }
   ready && return
 
@@ -48,9 +48,11 @@ create_venv() {
     { say "could not create $venv: install Python's venv or pip (Debian, Ubuntu: apt-get install python3-venv)"; exit 1; }
 }
 
-# Not the script `pip`: its first line breaks when the clone is moved.
+# Not the script `pip`: its first line breaks when the clone is moved. And packages that are built, such as seqeval, are built apart:
+# an older pip would do it in .venv, where the setuptools that torch brings does not find all it needs.
 pip_install() {
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c "$root/constraints.txt" "$@" >&2
+  "$venv/bin/python" -m pip install --use-pep517 --quiet --disable-pip-version-check \
+    -c "$root/constraints.txt" -c "$root/tested.txt" "$@" >&2
 }
 
 install_run() { pip_install -e "$root"; }

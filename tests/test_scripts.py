@@ -24,7 +24,7 @@ echo ready
 def test_set_up_happens_once_and_again_only_when_needed(tmp_path: Path) -> None:
     clone = tmp_path / "a clone"  # the blank is part of the test
     shutil.copytree(ROOT / "scripts", clone / "scripts")
-    for name in ("pyproject.toml", "constraints.txt"):
+    for name in ("pyproject.toml", "constraints.txt", "tested.txt"):
         shutil.copy(ROOT / name, clone)
     (clone / "scripts" / "tiny").write_text(SCRIPT)
     kept = clone / ".venv" / "kept"
