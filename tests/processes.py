@@ -1,10 +1,12 @@
-"""Several processes of one program that find each other, as `torchrun` and `accelerate launch` start them."""
+"""Processes that the tests start: several that find each other, as `torchrun` does it, and some that may do less."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 
 
@@ -32,3 +34,12 @@ def launch(command: Sequence[str], count: int = 2) -> None:
     ]
     outputs = [process.communicate(timeout=400)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * count, "\n".join(outputs)
+
+
+def obey_permissions() -> None:
+    """Called in a new process before its program: permissions of files hold for it, though it may be root's."""
+    if sys.platform == "linux" and os.geteuid() == 0:
+        drop, dac_override, dac_read_search = 24, 1, 2  # of the capabilities that a program can get
+        for capability in (dac_override, dac_read_search):
+            if ctypes.CDLL(None, use_errno=True).prctl(drop, capability, 0, 0, 0):
+                raise OSError(ctypes.get_errno(), "root cannot be told to obey")

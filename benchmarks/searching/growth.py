@@ -65,7 +65,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
         np.savez(Path(folder) / "vectors.npz", passages=vectors, queries=asking)
         stores = {kind: grown(kind, Path(folder), options) for kind in options.stores}
     return {
-        "embedder": Path(options.embedder).name,
+        "embedder": Path(options.embedder).name if options.embedder else "the embedded embedder",
         "dimensions": int(vectors.shape[1]),
         "embedded_passages": len(first),
         "other_vectors": "unit vectors mixed from two of the embedded ones each, with noise",

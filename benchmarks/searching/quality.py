@@ -5,6 +5,8 @@ it is among the best 1, 5 or 20, and its answer if one of these passages holds i
 reader reads the best passages with their neighbours and has to answer; its words are scored as SQuAD does it. Words
 that another paragraph would have allowed, too, count as wrong, so all numbers are lower bounds.
 
+`--beside` names more files: their paragraphs are in the index, too, and nobody asks about them.
+
 On a smaller sample of paragraphs the same is compared with reading all of them for every question.
 """
 
@@ -39,6 +41,7 @@ DEPTHS = (1, 5, 20)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--beside", nargs="*", default=[], help="SQuAD JSON files nobody asks about")
     parser.add_argument("--reader", help="model folder [the embedded reader]")
     parser.add_argument(
         "--questions", type=int, default=500, help="so many, drawn from all that have an answer"
@@ -51,17 +54,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> dict[str, object]:
     questions = [one for one in read_questions(options.data, on_bad="skip") if one.answers]
     contexts = sorted({one.context for one in questions})
+    beside = {one.context for one in read_questions(options.beside, on_bad="skip")}
     generator = random.Random(options.seed)
     some = set(generator.sample(contexts, min(options.sample, len(contexts))))
     embedder = Embedder.load(options.embedder, threads=options.threads)
     reader = QuestionAnswerer.load(options.reader, threads=options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        whole = Shelf.make(Path(folder) / "whole", contexts, embedder)
+        whole = Shelf.make(Path(folder) / "whole", sorted({*contexts, *beside}), embedder)
         small = Shelf.make(Path(folder) / "small", sorted(some), embedder)
         asked = drawn(questions, whole, options.questions, generator)
         fewer = drawn(questions, small, options.sample_questions, generator)
         report = {
-            "embedder": Path(options.embedder).name,
+            "embedder": Path(options.embedder).name if options.embedder else "the embedded embedder",
             "passages_read": options.passages,
             "all": compared(whole, asked, reader, options.passages, everything=False),
             "sample": compared(small, fewer, reader, options.passages, everything=True),

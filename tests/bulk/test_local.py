@@ -82,6 +82,17 @@ class TestResults:
         assert hidden(out) == []
         assert said(capsys, *words)[0] == f"{out}: 33 rows in 4 parts, 4 of them from before\n"
 
+    def test_what_a_dead_worker_left_half_written_goes_at_the_end(self, embedder, tmp_path) -> None:
+        file, out = texts_table(tmp_path / "in.parquet", 20), tmp_path / "out"
+
+        def leaving_a_draft(made):
+            for part in made:
+                (out / f".{part.name}.elsewhere.7.draft").write_bytes(b"PAR1")
+                yield part
+
+        run(Embed("text", model=str(embedder)), [file], out, part_rows=10, progress=leaving_a_draft)
+        assert hidden(out) == []
+
     def test_vectors_as_bits_and_shorter(self, embedder, tmp_path, capsys) -> None:
         file = texts_table(tmp_path / "in.parquet", 5)
         words = ("--text", "text", "--model", embedder, "--as", "ubinary", "--truncate_dim", 16)

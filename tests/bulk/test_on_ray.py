@@ -128,15 +128,15 @@ def test_the_benchmark_measures_both_engines(ray, embedder, tmp_path, monkeypatc
         "classifier": None,
         "reader": str(save_reader(tmp_path / "reader")),
         "data": [ROOT / "examples" / "data" / "corpus.txt"],
-        "rows": 24,
+        "rows": 96,
         "words": 20,
         "answer_every": 2,
         "part_rows": 3,
     }
     found = measure(Namespace(**options))
     assert found["words"] == 20
-    assert list(found["jobs"]) == ["answering", "embedding"]
-    for kind, rows in (("answering", 12), ("embedding", 24)):
+    assert list(found["jobs"]) == ["embedding", "answering"]
+    for kind, rows in (("embedding", 96), ("answering", 48)):
         assert {engine: said["rows"] for engine, said in found["jobs"][kind].items()} == {
             "local": rows,
             "ray": rows,

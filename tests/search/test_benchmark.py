@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import toy_reader
+from pocketbert.tasks.squad.reading import read_questions
 from postgres_server import Server
 from small_sentences import toy_embedder
 
@@ -48,7 +49,14 @@ def table(name: str, value: dict[str, Any], folder: Path) -> str:
 def test_quality(embedder: Path, tmp_path: Path) -> None:
     reader = toy_reader.save_reader(tmp_path / "reader")
     sizes = ["--questions", 4, "--passages", 2, "--sample", 3, "--sample_questions", 2]
-    found = measured("quality", embedder, "--reader", reader, *sizes)
+    nobody = {
+        "context": "Nobody asks about the old lighthouse.",
+        "qas": [{"id": "1", "question": "Why?", "answers": []}],
+    }
+    (tmp_path / "beside.json").write_text(json.dumps({"data": [{"paragraphs": [nobody]}]}))
+    found = measured("quality", embedder, "--reader", reader, "--beside", tmp_path / "beside.json", *sizes)
+    asked = {one.context for one in read_questions(DATA) if one.answers}
+    assert found["all"]["paragraphs"] == len(asked) + 1
     assert (found["all"]["questions"], found["sample"]["questions"]) == (4, 2)
     assert (found["sample"]["paragraphs"], found["passages_read"]) == (3, 2)
     assert list(found["all"]["ways"]) == ["words", "vectors", "both"]

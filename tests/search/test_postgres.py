@@ -19,7 +19,7 @@ from pocketbert.errors import InputError, SearchError
 from pocketbert.search.postgres import PostgresStore, queries
 from pocketbert.search.postgres.address import Address
 from pocketbert.search.postgres.queries import asked_words, pattern, words_of
-from pocketbert.search.store import Entry, Filter
+from pocketbert.search.store import Entry, Filter, ReadOnlyIndexError
 from postgres_server import Server
 from store_cases import DIMENSIONS, SETTINGS, WITHOUT, entry
 
@@ -246,6 +246,10 @@ def test_more_documents_than_a_server_has_locks(address: str) -> None:
         ("update passages set start = start + 1 where number = 1", "not where it should be"),
         ("delete from passages where number = 1", "not where it should be"),
         ("update passages set words = '' where number = 0", r"0\.txt: words are not those of its text"),
+        (
+            "update passages set vector = '[0,0,0,0,0,0,0,0]' where number < 2",
+            r"(?m)^0\.txt: 2 vectors are empty",
+        ),
         ("update documents set words = 1 where path = '0.txt'", r"0\.txt: words are not those of its text"),
     ],
 )
@@ -289,7 +293,7 @@ def test_a_user_who_may_do_nothing(postgres: Server, address: str) -> None:
         postgres.run("grant select on all tables in schema index_of_a_test to guest")
         with PostgresStore(guest) as store:
             assert store.by_words("fish", 3, ALL)
-            with pytest.raises(SearchError, match="this user may not do that"):
+            with pytest.raises(ReadOnlyIndexError, match="this user may not do that"):
                 store.remove(["1.txt"])
     finally:
         postgres.run("drop owned by guest; drop role guest")

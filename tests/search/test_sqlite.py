@@ -49,7 +49,7 @@ def test_what_is_no_index(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.db"
     apsw.Connection(str(foreign)).execute("create table mine (x)")
     for opening in (lambda: SqliteStore(foreign), lambda: SqliteStore.create(foreign, SETTINGS)):
-        with pytest.raises(SearchError, match="no index of ours"):
+        with pytest.raises(SearchError, match=r"no index of ours; .*, or delete it"):
             opening()
     (tmp_path / "empty.db").touch()
     with pytest.raises(SearchError, match="is empty"):
@@ -82,6 +82,11 @@ def test_damage_is_found(index: Path, at: float) -> None:
     [
         ("delete from words where rowid = 3", "1 passages without words"),
         ("delete from vectors where passage = 3", "1 passages without vectors"),
+        (
+            "delete from vectors where passage = 3; insert into vectors values (3, vec_int8(zeroblob(8)))",
+            r"^0\.txt: 1 vectors are empty",
+        ),
+        ("update vectors_vector_chunks00 set vectors = zeroblob(9)", "vectors cannot be read"),
         ("delete from passages where id = 3", "1 words without a passage"),
         ("delete from documents where id = 1", "passages without a document"),
         ("update passages set text = replace(text, 'Fish', 'Wish') where id = 1", "not what was indexed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,10 @@ def test_filters(make: Make) -> None:
         Filter(since=150): {"a/b/new.md"},
         Filter(since=200): {"a/b/new.md"},
         Filter(path="*.txt", since=150): set(),
+        Filter(until=100): {"a/old.txt"},
+        Filter(until=99): set(),
+        Filter(since=101, until=200): {"a/b/new.md"},
+        Filter(path="a/b/*", until=199): set(),
     }
     for where, wanted in cases.items():
         for hits in (store.by_words("fish", 9, where), store.by_vector(vector, 9, where)):
@@ -236,3 +241,10 @@ def test_another_model_is_refused(make: Make, other: Settings, message: str) -> 
     assert "--index FILE" in str(caught.value)
     moved = Settings("elsewhere/toy", SETTINGS.fingerprint, DIMENSIONS, 8, 4)
     assert make(moved).statistics().documents == 1
+
+
+def test_the_embedder_may_be_moved(make: Make) -> None:
+    store = make(SETTINGS)
+    store.place_embedder("elsewhere/toy")
+    assert store.settings == replace(SETTINGS, embedder="elsewhere/toy")
+    assert make(SETTINGS).settings == store.settings

@@ -84,7 +84,7 @@ class Embed:
 
         from pocketbert.vectors.rounding import quantize_embeddings
 
-        arrow = require("pyarrow", extra="ray")
+        arrow = require("pyarrow", extra="parquet")
         embedder = Embedder.load(self.model, precision=self.precision, threads=threads)
         width = embedder.get_sentence_embedding_dimension()
         example = quantize_embeddings(
@@ -130,7 +130,7 @@ class Classify:
     def open(self, threads: int | None = None) -> Opened:
         from pocketbert.runtime.classify import Classifier
 
-        arrow = require("pyarrow", extra="ray")
+        arrow = require("pyarrow", extra="parquet")
         classifier = Classifier.load(self.model, precision=self.precision, threads=threads)
         classifier.window(self.window)
         kinds = {
@@ -172,7 +172,7 @@ class Answer:
     def open(self, threads: int | None = None) -> Opened:
         from pocketbert.runtime.questions import QuestionAnswerer
 
-        arrow = require("pyarrow", extra="ray")
+        arrow = require("pyarrow", extra="parquet")
         reader = QuestionAnswerer.load(self.model, threads=threads)
 
         def say(rows: Sequence[Texts]) -> tuple[list[Cells], int]:

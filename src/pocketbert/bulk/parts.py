@@ -49,7 +49,7 @@ def make_part(part: Part, reads: Sequence[str], opened: Opened, out: Path, plan:
     table = read_part(part)
     rows = list(zip(*(table[name].to_pylist() for name in reads), strict=True))
     cells, said = say_all(rows, part, reads, opened)
-    arrow = require("pyarrow", extra="ray")
+    arrow = require("pyarrow", extra="parquet")
     for place, (name, kind) in enumerate(opened.types.items()):
         column = [None if row is None else row[place] for row in cells]
         table = table.append_column(name, arrow.array(column, type=kind))
@@ -59,8 +59,8 @@ def make_part(part: Part, reads: Sequence[str], opened: Opened, out: Path, plan:
 
 def said_of(out: Path, part: Part, plan: str) -> Said | None:
     """What a finished part tells; None if it is not there, or not what the plan says."""
-    parquet = require("pyarrow.parquet", extra="ray")
-    arrow = require("pyarrow", extra="ray")
+    parquet = require("pyarrow.parquet", extra="parquet")
+    arrow = require("pyarrow", extra="parquet")
     path = out / part.name
     if not path.is_file():
         return None
@@ -76,8 +76,8 @@ def said_of(out: Path, part: Part, plan: str) -> Said | None:
 
 def read_part(part: Part) -> Any:
     """The rows of a part, with all columns."""
-    arrow = require("pyarrow", extra="ray")
-    parquet = require("pyarrow.parquet", extra="ray")
+    arrow = require("pyarrow", extra="parquet")
+    parquet = require("pyarrow.parquet", extra="parquet")
     batches, begins = [], 0
     end = part.first + part.rows
     try:
@@ -138,7 +138,7 @@ def say_all(
 
 def write_part(table: Any, path: Path) -> None:
     """Write beside, bring to the disk, then rename: there is never half a part under its name."""
-    parquet = require("pyarrow.parquet", extra="ray")
+    parquet = require("pyarrow.parquet", extra="parquet")
     draft = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}{DRAFT}")
     try:
         with draft.open("wb") as file:

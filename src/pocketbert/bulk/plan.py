@@ -61,7 +61,7 @@ class Plan:
     def of(cls, given: Sequence[Path], *, part_rows: int = PART_ROWS) -> Plan:
         """Look at files, and at all that lie in folders; they must have the same columns, and a row between them."""
         check_count("part_rows", part_rows)
-        arrow = require("pyarrow", extra="ray")
+        arrow = require("pyarrow", extra="parquet")
         sources, schema, first = [], None, None
         for path in _files(given):
             source, found = _opened(path, arrow)
@@ -90,7 +90,7 @@ class Plan:
 
     def check(self, reads: Sequence[str], writes: Sequence[str]) -> None:
         """Refuse columns that are missing, that hold no texts, or that would be written over."""
-        types = require("pyarrow", extra="ray").types
+        types = require("pyarrow", extra="parquet").types
         place = str(self.sources[0].path)
         check_columns(place, reads, self.schema.names)
         for name in reads:
@@ -146,7 +146,7 @@ def _files(given: Sequence[Path]) -> Iterator[Path]:
 
 
 def _opened(path: Path, arrow: Any) -> tuple[Source, Any]:
-    parquet = require("pyarrow.parquet", extra="ray")
+    parquet = require("pyarrow.parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path) as file:
             rows, schema = file.metadata.num_rows, file.schema_arrow

@@ -110,14 +110,13 @@ def _begin(out: Path, described: dict[str, Any]) -> None:
     elif out.is_dir() and any(out.iterdir()):
         raise InputError(f"{out} holds other files; give a folder that is new or empty")
     out.mkdir(parents=True, exist_ok=True)
-    for draft in out.glob(f".*{DRAFT}"):
-        draft.unlink(missing_ok=True)
+    _take_drafts_away(out)
     if not record.is_file():
         _write(record, described)
 
 
 def _finish(out: Path, plan: Plan, name: str, described: dict[str, Any]) -> Said:
-    """Count what lies there, file by file, and only then say that all of it is done."""
+    """Count what lies there, file by file, and only then say that all of it is done; dead workers' drafts go."""
     found = [said_of(out, part, name) for part in plan.parts]
     whole = [said for said in found if said is not None]
     said = reduce(Said.__add__, whole, Said())
@@ -126,8 +125,14 @@ def _finish(out: Path, plan: Plan, name: str, described: dict[str, Any]) -> Said
             f"{out} holds {len(whole)} of {len(plan.parts)} parts with {said.rows} of {plan.rows} rows; "
             "something else has changed the folder: run the same command again"
         )
+    _take_drafts_away(out)
     _write(out / RECORD, {**described, "done": asdict(said)})
     return said
+
+
+def _take_drafts_away(out: Path) -> None:
+    for draft in out.glob(f".*{DRAFT}"):
+        draft.unlink(missing_ok=True)
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pocketbert.cli.bulk import bulk_options, is_bulk, run_bulk
+from pocketbert.cli.finding import finding_options, wanted_documents
 from pocketbert.errors import InputError
 
 NO_ANSWER = 3  # exit status
+OF_FOLDERS = ("index", "passages", "by", "pattern", "since", "until", "reranker")
 
 
 @click.command("ask")
@@ -33,6 +36,7 @@ NO_ANSWER = 3  # exit status
               help="Of a folder: its index, a file or a database [default: .pocketbert.db in it].")  # fmt: skip
 @click.option("--passages", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
               help="Of a folder: how many passages are read.")  # fmt: skip
+@finding_options
 @click.option(
     "--threads", type=int, metavar="N", help="Processor threads [default: OMP_NUM_THREADS, or all]."
 )
@@ -54,6 +58,11 @@ def command(
     model: str | None,
     index: str | None,
     passages: int,
+    by: str | None,
+    pattern: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    reranker: str | None,
     threads: int | None,
     out: Path | None,
     question_column: str,
@@ -93,16 +102,18 @@ def command(
         from pocketbert.cli.ask_folder import FolderOutput, open_library
 
         reader = QuestionAnswerer.load(model, threads=threads)
-        with open_library(Path(sources[0]), index, reader, threads=threads) as library:
+        options |= {"passages": passages, "by": by, "where": wanted_documents(pattern, since, until)}
+        with open_library(Path(sources[0]), index, reader, reranker=reranker, threads=threads) as library:
             shown = FolderOutput(as_json=as_json, why=why)
             asking = [asked] if asked is not None else prompt(taken=False)
             found = [
-                shown.show(library.ask(each, passages=passages, progress=ask_output.progress, **options))
-                for each in asking
+                shown.show(library.ask(each, progress=ask_output.progress, **options)) for each in asking
             ]
         if not any(found):
             raise click.exceptions.Exit(NO_ANSWER)
         return
+    for option in given_options(context, OF_FOLDERS):
+        raise InputError(f"{option} is for a folder, and {sources[0]} is none; leave it out, or ask a folder")
     pages = [read_page(source) for source in sources]
     reader = QuestionAnswerer.load(model, threads=threads)
     documents = [reader.document(page.text) for page in pages]
@@ -131,17 +142,22 @@ def answer_tables(
             f"{out}: the answers to a table go to a folder of parts; give a name without an ending"
         )
     given = context.params
-    foreign = ("question", "top_k", "deadline", "why", "index", "passages")
-    for name in foreign:
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            option = next(each.opts[-1] for each in context.command.params if each.name == name)
-            raise InputError(
-                f"{option} is not for tables: every row has its question, and gets one answer; leave it out"
-            )
+    for option in given_options(context, ("question", "top_k", "deadline", "why", *OF_FOLDERS)):
+        raise InputError(
+            f"{option} is not for tables: every row has its question, and gets one answer; leave it out"
+        )
     job = Answer(*columns, model=given["model"], read=given["read"], threshold=given["threshold"])
     run_bulk(
         job, [Path(word) for word in words], out, threads=given["threads"], as_json=given["as_json"], **where
     )
+
+
+def given_options(context: click.Context, names: Collection[str]) -> Iterator[str]:
+    """Which options of some were given, as they are written."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not click.core.ParameterSource.DEFAULT:
+            yield parameter.opts[-1]
 
 
 def split(words: tuple[str, ...], question: str | None) -> tuple[list[str], str | None]:

@@ -13,38 +13,47 @@ from typing import TYPE_CHECKING
 import click
 
 from pocketbert.cli.ask_output import marked
-from pocketbert.cli.index import READABLE, progress
+from pocketbert.cli.index import READABLE, update
 from pocketbert.cli.tokens import visible
 
 if TYPE_CHECKING:
     from pocketbert.runtime.questions import QuestionAnswerer
     from pocketbert.search.ask import Asked, Library
+    from pocketbert.search.index import Indexer
 
 
 @contextmanager
 def open_library(
-    folder: Path, index: str | None, reader: QuestionAnswerer, *, threads: int | None
+    folder: Path, index: str | None, reader: QuestionAnswerer, *, reranker: str | None, threads: int | None
 ) -> Iterator[Library]:
-    """A folder with its index, made or brought up to date, and a reader."""
+    """A folder with its index, made or brought up to date, and a reader; `reranker` is the name of a model."""
     from pocketbert.errors import InputError
+    from pocketbert.runtime.rerank import Reranker
     from pocketbert.search.ask import Library
     from pocketbert.search.folder import FILE_NAME, Place, open_index
     from pocketbert.search.index import Indexer
     from pocketbert.search.rank import Searcher
 
+    again = None if reranker is None else Reranker.load(reranker, threads=threads)
     place = Place.of(folder / FILE_NAME if index is None else index)
     store, embedder = open_index(place, vectors="as it is", threads=threads)
     with store:
-        indexer = Indexer(store, place.base, embedder)
-        telling = progress if sys.stderr.isatty() else None
-        report = indexer.update([folder], without=place.files, progress=telling)
-        if telling is not None:
-            click.echo("\r\033[K", nl=False, err=True)
-        for skipped in report.failed:
-            click.echo(f"pocketbert: {visible(skipped.path)} {visible(skipped.reason)}", err=True)
+        bring_up_to_date(Indexer(store, place.base, embedder), folder, place.files)
         if not store.statistics().documents:
             raise InputError(f"{folder} holds no documents; {READABLE}")
-        yield Library(Searcher(store, embedder), reader)
+        yield Library(Searcher(store, embedder, reranker=again), reader)
+
+
+def bring_up_to_date(indexer: Indexer, folder: Path, without: list[Path]) -> None:
+    """Index a folder again, and name what cannot be read; an index that may not be written to is left as it is."""
+    from pocketbert.search.store import ReadOnlyIndexError
+
+    try:
+        said = [f"{skipped.path} {skipped.reason}" for skipped in update(indexer, (folder,), without).failed]
+    except ReadOnlyIndexError as error:
+        said = [f"the index could not be brought up to date, and is asked as it is: {error}"]
+    for line in said:
+        click.echo(f"pocketbert: {visible(line)}", err=True)
 
 
 class FolderOutput:
@@ -83,6 +92,8 @@ class FolderOutput:
 
 
 def _silence(asked: Asked) -> str:
+    if not asked.of:
+        return "no document is of the path and the time that were asked for"
     if not asked.read.complete:
         return f"no answer in the {asked.read.windows} windows read of {asked.read.of}"
     scope = "" if asked.complete else f"; the best {asked.passages} of {asked.of} passages were read"

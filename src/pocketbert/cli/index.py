@@ -6,8 +6,10 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pocketbert.search.folder import Place
     from pocketbert.search.index import Indexer, Report
     from pocketbert.search.store import Store
+    from pocketbert.search.walk import Skipped
 
 SKIPPED = {
     "hidden": "hidden",
@@ -31,11 +34,16 @@ READABLE = "text, Markdown, HTML and PDF files can be read"
 @click.argument("folders", metavar="DIR...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--index", "written", metavar="FILE|ADDRESS",
               help="Where the index is: a file, or postgresql://USER@HOST/DATABASE#NAME "
-                   "[default: .pocketbert.db in DIR; without a DIR here or above].")  # fmt: skip
+                   "[default: .pocketbert.db in DIR; without a DIR as for search].")  # fmt: skip
 @click.option("--model", metavar="MODEL",
               help="Folder or hub name of an embedder [default: that of the index, or the embedded one].")  # fmt: skip
 @click.option("--no-vectors", is_flag=True, help="Index words alone; no model is needed.")
-@click.option("--list", "listing", is_flag=True, help="List the documents that are in the index.")
+@click.option(
+    "--list",
+    "listing",
+    is_flag=True,
+    help="List the documents in the index, with the days they were last changed.",
+)
 @click.option("--remove", "removed", multiple=True, metavar="PATH",
               help="Take a document, or all of a folder, out of the index; as --list shows it.")  # fmt: skip
 @click.option("--verify", is_flag=True, help="Look whether the index is whole.")
@@ -81,24 +89,24 @@ def command(
     store, embedder = open_index(place, model=model, vectors="no" if no_vectors else "yes", threads=threads)
     with store:
         indexer = Indexer(store, place.base, embedder)
-        update(indexer, folders, place.files, as_json=as_json)
+        report = update(indexer, folders, place.files)
+        tell(indexer.store, report, report.failed, as_json=as_json)
         if not store.statistics().documents:
             names = ", ".join(visible(str(folder)) for folder in folders)
             click.echo(f"pocketbert: {names} holds no documents; {READABLE}", err=True)
-        while watch:
-            time.sleep(every)
-            update(indexer, folders, place.files, as_json=as_json, always=False)
+        if watch:
+            keep_fresh(indexer, folders, place.files, set(report.failed), every=every, as_json=as_json)
 
 
 def index_place(written: str | None, folders: tuple[Path, ...]) -> Place:
     """Where the index is, by what was said."""
-    from pocketbert.search.folder import FILE_NAME, Place, index_above
+    from pocketbert.search.folder import FILE_NAME, Place, nearest_index
 
     if written is not None:
         return Place.of(written)
     if len(folders) > 1:
         raise click.UsageError("Several folders need a place for their index: give --index FILE.")
-    return Place(folders[0] / FILE_NAME if folders else index_above(Path()))
+    return Place(folders[0] / FILE_NAME if folders else nearest_index(Path()))
 
 
 def check_folders(folders: tuple[Path, ...]) -> None:
@@ -111,19 +119,49 @@ def check_folders(folders: tuple[Path, ...]) -> None:
             raise InputError(f"{folder} {what}")
 
 
-def update(
-    indexer: Indexer, folders: tuple[Path, ...], without: list[Path], *, as_json: bool, always: bool = True
-) -> Report:
-    """Index folders, and say what became of their files; unless `always`, only if something has changed."""
-    report = indexer.update(folders, without=without, progress=progress if sys.stderr.isatty() else None)
-    if sys.stderr.isatty():
-        click.echo("\r\033[K", nl=False, err=True)
-    if not always and not report.changed:
-        return report
-    for skipped in report.failed:
+def update(indexer: Indexer, folders: tuple[Path, ...], without: list[Path]) -> Report:
+    """Index folders, with a word on the terminal about how far it is."""
+    telling = progress if sys.stderr.isatty() else None
+    try:
+        return indexer.update(folders, without=without, progress=telling)
+    finally:
+        if telling is not None:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def tell(store: Store, report: Report, failed: Iterable[Skipped], *, as_json: bool) -> None:
+    """Say what became of files, and which of them could not be read."""
+    for skipped in failed:
         click.echo(f"pocketbert: {visible(skipped.path)} {visible(skipped.reason)}", err=True)
-    click.echo(json.dumps(as_report(indexer.store, report)) if as_json else in_words(indexer.store, report))
-    return report
+    click.echo(json.dumps(as_report(store, report)) if as_json else in_words(store, report))
+
+
+def keep_fresh(
+    indexer: Indexer,
+    folders: tuple[Path, ...],
+    without: list[Path],
+    known: set[Skipped],
+    *,
+    every: float,
+    as_json: bool,
+) -> NoReturn:
+    """Index again and again, and tell what is new, failures too; what goes wrong is told once, and tried again."""
+    from pocketbert.errors import InputError, SearchError
+
+    trouble = ""
+    while True:
+        time.sleep(every)
+        try:
+            report = update(indexer, folders, without)
+        except (InputError, SearchError) as error:
+            if str(error) != trouble:
+                click.echo(f"pocketbert: {visible(str(error))}; trying again every {every:g} s", err=True)
+            trouble = str(error)
+            continue
+        failed = [skipped for skipped in report.failed if skipped not in known]
+        if report.changed or failed or trouble:
+            tell(indexer.store, report, failed, as_json=as_json)
+        known, trouble = set(report.failed), ""
 
 
 def progress(number: int, of: int, path: str) -> None:
@@ -172,16 +210,18 @@ def manage(store: Store, listing: bool, removed: tuple[str, ...], verify: bool, 
     """List, remove or verify."""
     if listing:
         for document in store.documents():
+            changed = datetime.fromtimestamp(document.modified // 10**9).astimezone()
             row = {
                 "file": document.path,
                 "kind": document.kind,
                 "title": document.title,
                 "bytes": document.size,
+                "modified": changed.isoformat(),
                 "passages": document.passages,
                 "notes": list(document.notes),
             }
-            name = visible(document.path)
-            click.echo(json.dumps(row) if as_json else f"{document.passages:6}  {document.kind:8}  {name}")
+            line = f"{document.passages:6}  {document.kind:8}  {changed:%Y-%m-%d}  {visible(document.path)}"
+            click.echo(json.dumps(row) if as_json else line)
     elif removed:
         wanted = {path.rstrip("/") for path in removed}
         there = [document.path for document in store.documents()]

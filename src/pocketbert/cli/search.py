@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from pocketbert.cli.finding import finding_options, wanted_documents
+
 NOTHING = 3  # exit status
 
 
@@ -15,16 +17,10 @@ NOTHING = 3  # exit status
 @click.argument("query")
 @click.option("--index", "written", metavar="FILE|ADDRESS",
               help="The index: a file, or postgresql://USER@HOST/DATABASE#NAME "
-                   "[default: .pocketbert.db here or in a folder above].")  # fmt: skip
+                   "[default: that of this folder, of one above, or of the one right below].")  # fmt: skip
 @click.option("--top", default=5, show_default=True, type=click.IntRange(min=1), help="How many passages.")
-@click.option("--by", type=click.Choice(["words", "vectors", "both"]),
-              help="By words, by meaning, or both [default: both if the index has vectors].")  # fmt: skip
-@click.option(
-    "--path", "pattern", metavar="GLOB", help='Only files whose paths are like this, as "notes/*.md".'
-)
-@click.option("--since", type=click.DateTime(), help="Only files that were changed since then.")
+@finding_options
 @click.option("--model", metavar="MODEL", help="Where the embedder of the index is, if it was moved.")
-@click.option("--reranker", metavar="MODEL", help="Folder or hub name of a cross-encoder, for the last word.")
 @click.option("--threads", type=int, metavar="N",
               help="Processor threads [default: OMP_NUM_THREADS, or all].")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -35,8 +31,9 @@ def command(
     by: Any,
     pattern: str | None,
     since: datetime | None,
-    model: str | None,
+    until: datetime | None,
     reranker: str | None,
+    model: str | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -51,9 +48,8 @@ def command(
     from pocketbert.runtime.rerank import Reranker
     from pocketbert.search.models import embedder_of
     from pocketbert.search.rank import Searcher
-    from pocketbert.search.store import Filter
 
-    wanted = Filter(pattern, None if since is None else int(since.timestamp()) * 10**9)
+    wanted = wanted_documents(pattern, since, until)
     with index_place(written, ()).open() as store:
         embedder = None if by == "words" else embedder_of(store, model, threads=threads)
         again = None if reranker is None else Reranker.load(reranker, threads=threads)

@@ -22,13 +22,22 @@ WithVectors = Literal["yes", "no", "as it is"]
 """Whether a new index gets vectors; "as it is" if an embedder is embedded, and for old ones what they have."""
 
 
-def index_above(folder: Path) -> Path:
-    """The index of a folder, or of the nearest folder above it that has one."""
-    for place in (folder.resolve(), *folder.resolve().parents):
+def nearest_index(folder: Path) -> Path:
+    """The index of a folder, or of the nearest one above it that has one, or else of the only one right below it."""
+    here = folder.resolve()
+    for place in (here, *here.parents):
         if (place / FILE_NAME).is_file():
             return place / FILE_NAME
+    below = sorted(folder.glob(f"*/{FILE_NAME}"))
+    if len(below) == 1:
+        return below[0]
+    if below:
+        names = ", ".join(place.parent.name for place in below)
+        raise SearchError(
+            f"there is no index in {here} or above it, and several below: {names}; say which: --index DIR"
+        )
     raise SearchError(
-        f"there is no index in {folder.resolve()} or above it; make one with pocketbert index DIR, "
+        f"there is no index in {here}, above it or right below; make one with pocketbert index DIR, "
         "or say where it is: --index FILE"
     )
 
@@ -42,8 +51,11 @@ class Place:
 
     @classmethod
     def of(cls, written: str | Path) -> Place:
-        """From what was given for --index."""
-        return cls(address=str(written)) if is_address(written) else cls(file=Path(written))
+        """From what was given for --index; a folder stands for the index in it."""
+        if is_address(written):
+            return cls(address=str(written))
+        file = Path(written)
+        return cls(file=file / FILE_NAME if file.is_dir() else file)
 
     @property
     def base(self) -> Path | None:
@@ -76,7 +88,10 @@ class Place:
 def open_index(
     place: Place, *, model: str | None = None, vectors: WithVectors = "yes", threads: int | None = None
 ) -> tuple[Store, Embedder | None]:
-    """An index with its embedder; it is made if it is not there. One that was made with another model is an error."""
+    """An index with its embedder; it is made if it is not there. One that was made with another model is an error.
+
+    If `model` is the same embedder in another place, the index knows it by that from now on.
+    """
     try:
         store = place.open()
     except NoIndexError:
@@ -85,7 +100,7 @@ def open_index(
         try:
             if vectors == "no":
                 store.settings.check(settings_for(None), store.name)
-            return store, embedder_of(store, model, threads=threads)
+            return store, _embedder_at(store, model, threads=threads)
         except BaseException:
             store.close()
             raise
@@ -100,3 +115,12 @@ def open_index(
                 f"{error}; here with --model MODEL, or index words alone: --no-vectors"
             ) from error
     return place.create(settings_for(embedder, model)), embedder
+
+
+def _embedder_at(store: Store, model: str | None, *, threads: int | None) -> Embedder | None:
+    """The embedder of an index; that it is `model` by now is noted there."""
+    embedder = embedder_of(store, model, threads=threads)
+    place = None if model is None else settings_for(embedder, model).embedder
+    if place is not None and place != store.settings.embedder:
+        store.place_embedder(place)
+    return embedder

@@ -1,7 +1,8 @@
 """Folders into an index: what is new or changed is read, what is gone is taken out, the rest is left alone.
 
 Documents are read and embedded in batches, and each batch is one transaction. Whoever stops in between, or is killed,
-loses at most the batch at hand; the next run goes on from there.
+loses at most the batch at hand; the next run goes on from there. What cannot be looked at just now, because a disk is
+away or nobody may, stays as it is.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from pocketbert.runtime.embed import Embedder
 from pocketbert.search.passages import passages
 from pocketbert.search.places import Places
 from pocketbert.search.store import Document, Entry, Store
-from pocketbert.search.walk import File, Skipped, files_in, is_within
+from pocketbert.search.walk import File, Skipped, files_in, is_within, unreadable
 from pocketbert.text.pages import read_page
 from pocketbert.text.pages.reading import LARGEST
 
@@ -59,6 +60,8 @@ class Indexer:
         self.store = store
         self.base = None if base is None else base.resolve()
         self._embedder = embedder
+        self._failed: dict[str, tuple[File, Skipped]] = {}
+        """Files that could not be read as they are, so that watching does not read them for ever."""
 
     def update(
         self, folders: Sequence[Path], *, without: Iterable[Path] = (), progress: Progress | None = None
@@ -79,13 +82,16 @@ class Indexer:
         return report
 
     def _remove_missing(self, folders: Sequence[Path], known: dict[str, Document], report: Report) -> None:
-        """Take out what lies in the folders by its path but was not found there, or cannot be read any more."""
+        """Take out what lies in the folders by its path but was not found there, or is no document any more."""
         seen = {*report.added, *report.updated, *report.unchanged}
         roots = [folder.resolve() for folder in folders]
+        unknown = [PurePosixPath(skipped.path) for skipped in report.skipped if skipped.unknown]
         gone = [
             path
             for path in known
-            if path not in seen and any(is_within(path, self.base, root) for root in roots)
+            if path not in seen
+            and any(is_within(path, self.base, root) for root in roots)
+            and not any(PurePosixPath(path).is_relative_to(place) for place in unknown)
         ]
         if gone:
             self.store.remove(gone)
@@ -112,6 +118,9 @@ class Indexer:
         if known is not None and (known.size, known.modified) == (file.size, file.modified):
             report.unchanged.append(file.name)
             return None
+        if file.name in self._failed and self._failed[file.name][0] == file:
+            report.skipped.append(self._failed[file.name][1])
+            return None
         try:
             data = _bytes_of(file)
             code = hashlib.sha256(data).hexdigest()
@@ -121,12 +130,14 @@ class Indexer:
                 return None
             page = read_page(data, name=str(file.path))
             page.text.encode()  # half a character of UTF-16 is none
+        except OSError as error:
+            report.skipped.append(unreadable(file.name, error))
+            return None
         except UnicodeEncodeError as error:
-            report.skipped.append(Skipped(file.name, f"holds what is no character: {error.reason}", "failed"))
+            self._fail(file, f"holds what is no character: {error.reason}", report)
             return None
         except InputError as error:
-            reason = str(error).removeprefix(f"{file.path} ")
-            report.skipped.append(Skipped(file.name, reason, "failed"))
+            self._fail(file, str(error).removeprefix(f"{file.path} "), report)
             return None
         settings = self.store.settings
         parts = passages(page.text, words=settings.words, overlap=settings.overlap)
@@ -144,6 +155,11 @@ class Indexer:
         )
         return Entry(document, parts, None)
 
+    def _fail(self, file: File, reason: str, report: Report) -> None:
+        skipped = Skipped(file.name, reason, "failed")
+        self._failed[file.name] = file, skipped
+        report.skipped.append(skipped)
+
     def _embedded(self, batch: list[Entry]) -> list[Entry]:
         if self._embedder is None:
             return batch
@@ -160,7 +176,4 @@ class Indexer:
 def _bytes_of(file: File) -> bytes:
     if file.size > LARGEST:
         raise InputError(f"{file.path} has more than {LARGEST // 2**20} MB; split it")
-    try:
-        return file.path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file.path} cannot be read: {error.strerror or error}") from error
+    return file.path.read_bytes()

@@ -39,7 +39,8 @@ def embedder_of(store: Store, model: str | None = None, *, threads: int | None =
             raise
         raise SearchError(
             f"{store.name} was made with {settings.embedder_name}, which cannot be loaded: {error}. "
-            "Say with --model where it is now, or search without vectors: --by words"
+            f"Say once where it is now: pocketbert index DIR --index {store.name} --model MODEL; "
+            f"or search by words alone: pocketbert search QUERY --index {store.name} --by words"
         ) from error
     settings.check(settings_for(embedder, model or settings.embedder), store.name)
     return embedder

@@ -68,6 +68,11 @@ def text_problems(rows: Iterable[Row], path: str, characters: int, count: int, c
         yield f"{path}: the text is not what was indexed"
 
 
+def empty_vectors(path: str, count: int) -> str:
+    """What is said of a document with vectors that hold nothing."""
+    return f"{path}: {count} vectors are empty or of a wrong size"
+
+
 def check_limit(count: int) -> int:
     """Refuse more passages than a query may give."""
     if not 1 <= count <= LARGEST_COUNT:

@@ -25,7 +25,7 @@ LARGEST_COUNT = 4096
 
 @dataclass(frozen=True)
 class Settings:
-    """What an index is made with; it never changes, for passages made otherwise cannot be compared."""
+    """What an index is made with; but for the embedder's place it never changes: other passages are not comparable."""
 
     embedder: str | None = None
     """Folder or hub name of the embedder, "" for the embedded one; None for an index without vectors."""
@@ -115,6 +115,8 @@ class Filter:
     """A pattern of paths: * is any characters, slashes too, ? is one, [ab] one of some."""
     since: int | None = None
     """Files changed at that time or later, in nanoseconds since 1970."""
+    until: int | None = None
+    """Files changed at that time or earlier."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,10 @@ class NoIndexError(SearchError):
     """There is no index at that place, or whoever made it was killed before it was one."""
 
 
+class ReadOnlyIndexError(SearchError):
+    """The index may be read, but not be written to."""
+
+
 def is_address(place: object) -> bool:
     """Whether the place of an index is a server, and no file."""
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
@@ -148,6 +154,9 @@ class Store(Protocol):
     @property
     def settings(self) -> Settings:
         """What it was made with."""
+
+    def place_embedder(self, place: str) -> None:
+        """Note where the embedder is now, as a folder or a hub name; the embedder itself is the same."""
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """Put documents in, each instead of what was there under its path: all of them or, after an error, none."""

@@ -42,6 +42,8 @@ class Skipped:
     path: str
     reason: str
     kind: WhySkipped
+    unknown: bool = False
+    """Whether it could not be looked at, as on a disk that is away: what the index has of it may still be true."""
 
 
 def files_in(
@@ -76,13 +78,15 @@ def is_within(name: str, base: Path | None, root: Path) -> bool:
 
 def _walk(root: Path, base: Path | None, skipped: list[Skipped]) -> Iterator[Path]:
     def failed(error: OSError) -> None:
-        path = stored_name(Path(error.filename), base)
-        skipped.append(Skipped(path, f"cannot be read: {error.strerror}", "failed"))
+        skipped.append(unreadable(stored_name(Path(error.filename), base), error))
 
     for folder, folders, names in os.walk(root, onerror=failed):
         for name in [name for name in folders if name.startswith(".")]:
             folders.remove(name)
             skipped.append(Skipped(stored_name(Path(folder, name), base), "is hidden", "hidden"))
+        for name in [name for name in folders if Path(folder, name).is_symlink()]:
+            folders.remove(name)
+            skipped.append(Skipped(stored_name(Path(folder, name), base), "is a link to a folder", "special"))
         folders.sort()
         yield from (Path(folder, name) for name in sorted(names))
 
@@ -108,7 +112,13 @@ def _seen(path: Path, name: str) -> File | Skipped:
         printable = name.encode(errors="backslashreplace").decode()
         return Skipped(printable, "has a name that is not UTF-8; rename it", "failed")
     except OSError as error:
-        return Skipped(name, f"cannot be read: {error.strerror}", "failed")
+        return unreadable(name, error)
     if not stat.S_ISREG(found.st_mode):
         return Skipped(name, "is no ordinary file", "special")
     return File(path, name, found.st_size, found.st_mtime_ns)
+
+
+def unreadable(name: str, error: OSError) -> Skipped:
+    """A file or folder that the system does not give; one that is gone is known to be."""
+    gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return Skipped(name, f"cannot be read: {error.strerror or error}", "failed", unknown=not gone)

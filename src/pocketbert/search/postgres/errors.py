@@ -8,6 +8,9 @@ import psycopg
 from psycopg import errors
 
 from pocketbert.errors import SearchError
+from pocketbert.search.store import ReadOnlyIndexError
+
+READ_ONLY = (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction)
 
 # By the kind of error or, for a connection that was refused and so has no kind, by what the server says.
 ADVICE: list[tuple[tuple[type[Exception], ...], str, str]] = [
@@ -86,5 +89,6 @@ def explained(error: psycopg.Error, name: str, done: str) -> SearchError:
     said = " ".join(str(error).split())
     for kinds, pattern, advice in ADVICE:
         if isinstance(error, kinds) or (pattern and error.sqlstate is None and re.search(pattern, said)):
-            return SearchError(f"{name} could not be {done}: {advice}")
+            kind = ReadOnlyIndexError if done == "written" and isinstance(error, READ_ONLY) else SearchError
+            return kind(f"{name} could not be {done}: {advice}")
     return SearchError(f"{name} could not be {done}: PostgreSQL says: {said}")

@@ -110,6 +110,9 @@ def condition(where: Filter, column: str = "document") -> tuple[str, dict[str, A
     if where.since is not None:
         wanted.append("modified >= %(since)s")
         values["since"] = where.since
+    if where.until is not None:
+        wanted.append("modified <= %(until)s")
+        values["until"] = where.until
     if not wanted:
         return "", values
     return f" and {column} in (select id from documents where {' and '.join(wanted)})", values  # noqa: S608

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from pocketbert.errors import InputError, SearchError
 from pocketbert.search.passages import Passage
 from pocketbert.search.postgres import queries
 from pocketbert.search.postgres.address import Address
 from pocketbert.search.postgres.server import Connection, Server
-from pocketbert.search.postgres.tables import make_tables, read_settings
+from pocketbert.search.postgres.tables import make_tables, read_settings, write_embedder
 from pocketbert.search.postgres.writing import problems, put, set_times
 from pocketbert.search.rows import COLUMNS, check_limit, document_from, kept_from
 from pocketbert.search.store import (
@@ -76,6 +77,11 @@ class PostgresStore:
     def settings(self) -> Settings:
         """What the index was made with."""
         return self._settings
+
+    def place_embedder(self, place: str) -> None:
+        """Note where the embedder is now."""
+        self._server.do("written", lambda connection: write_embedder(connection, place))
+        self._settings = replace(self._settings, embedder=place)
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """Put documents in, in one transaction; a document that is there in the same form is left alone."""
@@ -219,12 +225,12 @@ class PostgresStore:
         return Statistics(documents, passages, characters, passages if self.settings.dimensions else 0, size)
 
     def verify(self) -> list[str]:
-        """What is wrong: whether the passages of each document are its text, and its words."""
+        """What is wrong: whether the passages of each document are its text, with its words, and with vectors."""
 
         def work(connection: Connection) -> list[str]:
             with connection.transaction():  # one state of the index, whoever writes meanwhile
                 connection.execute("set transaction isolation level repeatable read")
-                return list(problems(connection))
+                return list(problems(connection, self.settings.dimensions))
 
         return self._server.do("read", work)
 

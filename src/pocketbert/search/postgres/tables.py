@@ -87,6 +87,11 @@ def make_extension(connection: Connection[Any]) -> None:
             )
 
 
+def write_embedder(connection: Connection[Any], place: str) -> None:
+    """Write where the embedder is."""
+    connection.execute("update settings set value = %s where name = 'embedder'", (json.dumps(place),))
+
+
 def read_settings(connection: Connection[Any], schema: str, name: str) -> Settings:
     """What an index was made with; an error if there is none, or none that this release knows."""
     if not has_schema(connection, schema):

@@ -13,7 +13,7 @@ import psycopg
 
 from pocketbert.search.passages import Passage
 from pocketbert.search.postgres.queries import halves, words_of
-from pocketbert.search.rows import COLUMNS, text_hash, text_problems, values_of
+from pocketbert.search.rows import COLUMNS, empty_vectors, text_hash, text_problems, values_of
 from pocketbert.search.store import Entry
 
 Connection = psycopg.Connection[Any]
@@ -42,8 +42,8 @@ def set_times(connection: Connection, path: str, *, size: int, modified: int) ->
     )
 
 
-def problems(connection: Connection) -> Iterator[str]:
-    """Whether the passages of each document are its text, and whether their words are those of the text."""
+def problems(connection: Connection, dimensions: int) -> Iterator[str]:
+    """Whether passages are the text of each document, with the words of it, and vectors of so many `dimensions`."""
     documents = connection.execute(
         "select id, path, characters, passages, text_hash, words from documents order by id"
     ).fetchall()
@@ -60,6 +60,13 @@ def problems(connection: Connection) -> Iterator[str]:
         ).fetchall()
         if wrong or sum(map(len, its)) != words:
             yield f"{path}: words are not those of its text"
+    if dimensions:
+        rows = connection.execute(
+            "select path, count(*) from passages join documents on documents.id = passages.document "
+            'where vector_dims(vector) <> %s or l2_norm(vector) = 0 group by path order by path collate "C"',
+            (dimensions,),
+        ).fetchall()
+        yield from (empty_vectors(path, count) for path, count in rows)
 
 
 def _insert(connection: Connection, entries: Sequence[Entry]) -> None:

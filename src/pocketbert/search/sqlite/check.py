@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from pocketbert.search.rows import text_problems
+from pocketbert.search.rows import empty_vectors, text_problems
 from pocketbert.search.store import Settings
 
 
@@ -17,6 +17,8 @@ def problems(database: apsw.Connection, settings: Settings) -> Iterator[str]:
             yield f"SQLite finds: {line}"
     yield from _counts(database, settings)
     yield from _texts(database)
+    if settings.embedder is not None:
+        yield from _vectors(database, settings.dimensions)
 
 
 def _counts(database: apsw.Connection, settings: Settings) -> Iterator[str]:
@@ -45,3 +47,17 @@ def _texts(database: apsw.Connection) -> Iterator[str]:
     documents = list(database.execute("select id, path, characters, passages, text_hash from documents"))
     for number, *about in documents:
         yield from text_problems(database.execute(sql, (number,)), *about)
+
+
+def _vectors(database: apsw.Connection, dimensions: int) -> Iterator[str]:
+    """Whether every vector has its numbers; that of a passage is never zero."""
+    sql = (
+        "select path, count(*) from vectors join passages on passages.id = vectors.passage "
+        "join documents on documents.id = passages.document "
+        "where length(vector) <> :bytes or vector = zeroblob(:bytes) group by path order by path"
+    )
+    try:
+        for path, count in database.execute(sql, {"bytes": dimensions}):
+            yield empty_vectors(path, count)
+    except apsw.SQLError as error:
+        yield f"vectors cannot be read: {error}"

@@ -59,6 +59,9 @@ def condition(where: Filter, column: str) -> tuple[str, list[Any]]:
     if where.since is not None:
         wanted.append("modified >= ?")
         values.append(where.since)
+    if where.until is not None:
+        wanted.append("modified <= ?")
+        values.append(where.until)
     if not wanted:
         return "", values
     inner = (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,14 @@ from pocketbert.search.rows import COLUMNS, check_limit, document_from, kept_fro
 from pocketbert.search.sqlite.check import problems
 from pocketbert.search.sqlite.errors import explained
 from pocketbert.search.sqlite.queries import condition, integers, spaced, words_query
-from pocketbert.search.sqlite.tables import has_tables, make_tables, open_database, read_settings, set_wal
+from pocketbert.search.sqlite.tables import (
+    has_tables,
+    make_tables,
+    open_database,
+    read_settings,
+    set_wal,
+    write_embedder,
+)
 from pocketbert.search.store import (
     Document,
     Entry,
@@ -51,7 +59,7 @@ class SqliteStore:
         self._open(apsw.SQLITE_OPEN_READWRITE, patience)
         try:
             with self._explained("read"):
-                self._settings = read_settings(self._database, self.name)
+                self._settings = self._first_look(patience)
         except BaseException:
             self._database.close()
             raise
@@ -83,6 +91,12 @@ class SqliteStore:
     def settings(self) -> Settings:
         """What the index was made with."""
         return self._settings
+
+    def place_embedder(self, place: str) -> None:
+        """Note where the embedder is now."""
+        with self._transaction():
+            write_embedder(self._database, place)
+        self._settings = replace(self._settings, embedder=place)
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """Put documents in, in one transaction; a document that is there in the same form is left alone."""
@@ -212,9 +226,24 @@ class SqliteStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self, flags: int, patience: int) -> None:
+    def _open(self, flags: int, patience: int, options: str = "") -> None:
         with self._explained("open"):
-            self._database = open_database(self.path, flags, patience)
+            self._database = open_database(self.path, flags, patience, options)
+
+    def _first_look(self, patience: int) -> Settings:
+        """What the index was made with; where no log can be made beside the file, it is opened to be read as it is."""
+        try:
+            return read_settings(self._database, self.name)
+        except (apsw.ReadOnlyError, apsw.CantOpenError):
+            log = self.path.with_name(f"{self.path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise SearchError(
+                    f"{self.path} could not be read: its last writer was stopped, and its folder may not be written "
+                    f"to; let someone who may write there run: pocketbert index --verify --index {self.path}"
+                ) from None
+            self._database.close()
+            self._open(apsw.SQLITE_OPEN_READONLY, patience, "?immutable=1")
+            return read_settings(self._database, self.name)
 
     def _prepare(self, settings: Settings, patience: int) -> None:
         """Make the tables, unless they are there: two processes may both be the first."""

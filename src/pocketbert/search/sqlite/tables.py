@@ -38,9 +38,11 @@ create virtual table vectors using vec0 (passage integer primary key, vector int
 """
 
 
-def open_database(path: Path, flags: int, patience: int) -> apsw.Connection:
-    """A connection that knows vectors and waits so many milliseconds for other writers."""
-    database = apsw.Connection(str(path), flags=flags)
+def open_database(path: Path, flags: int, patience: int, options: str = "") -> apsw.Connection:
+    """A connection that knows vectors and waits so many milliseconds for other writers; `options` are SQLite's."""
+    # By its address, in which a name that is not UTF-8 can be written, too.
+    address = path.absolute().as_uri() + options
+    database = apsw.Connection(address, flags=flags | apsw.SQLITE_OPEN_URI)
     database.set_busy_timeout(patience)
     database.enable_load_extension(True)
     database.load_extension(sqlite_vec.loadable_path())
@@ -78,6 +80,11 @@ def make_tables(database: apsw.Connection, settings: Settings) -> None:
     database.execute(f"pragma user_version = {SCHEMA}")
 
 
+def write_embedder(database: apsw.Connection, place: str) -> None:
+    """Write where the embedder is, in the transaction that is going on."""
+    database.execute("update settings set value = ? where name = 'embedder'", (json.dumps(place),))
+
+
 def read_settings(database: apsw.Connection, name: str) -> Settings:
     """What an index was made with; an error if the file is no index, or none that this release knows."""
     if not has_tables(database):
@@ -85,7 +92,10 @@ def read_settings(database: apsw.Connection, name: str) -> Settings:
     (application,) = next(iter(database.execute("pragma application_id")))
     (version,) = next(iter(database.execute("pragma user_version")))
     if application != APPLICATION:
-        raise SearchError(f"{name} is a database, but no index of ours; give another name with --index FILE")
+        raise SearchError(
+            f"{name} is a database, but no index of ours; give another name with --index FILE, "
+            "or delete it if nothing needs it"
+        )
     if version != SCHEMA:
         raise SearchError(
             f"{name} has version {version} of the index's form, and this release knows version {SCHEMA}; "
