@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pocketbert.errors import InputError
-from pocketbert.tables import Row, check_columns, read_rows
+from pocketbert.tables import Row, check_columns, open_set, read_rows
 
 ROWS = [
     {"text": 'He said "no", twice', "label": "good"},
@@ -91,6 +91,27 @@ def test_columns_without_a_line_of_names(tmp_path) -> None:
         read_rows(tmp_path / "table.jsonl", header=("text",))
 
 
+def test_two_columns_of_a_name_are_refused(tmp_path) -> None:
+    complaint = r"has two columns 'text', the 1\. and the 3\.; rename or delete one"
+    (tmp_path / "table.csv").write_text("text,label,text\na,1,b\n")
+    with pytest.raises(InputError, match=complaint):
+        cells(tmp_path / "table.csv")
+    (tmp_path / "bare.tsv").write_text("a\t1\tb\n")
+    with pytest.raises(InputError, match=complaint):
+        cells(tmp_path / "bare.tsv", header=("text", "label", "text"))
+    (tmp_path / "wide.csv").write_text("text,label,,\na,1,,\n")
+    assert cells(tmp_path / "wide.csv", columns=["text"]) == [{"text": "a", "label": "1", "": ""}]
+
+
+@pytest.mark.parametrize("name", ["table.txt", "table.csv.gz", "table"])
+def test_a_file_of_an_unknown_ending_is_no_name_of_the_hub(name, tmp_path) -> None:
+    write_csv(tmp_path / name)
+    with pytest.raises(InputError, match=rf"{name} is no table by its ending; tables end with \.csv, \.tsv"):
+        read_rows(tmp_path / name)
+    with pytest.raises(InputError, match=rf"{name} is no table by its ending; here they end with \.parquet"):
+        open_set(str(tmp_path / name), "train")
+
+
 def test_rows_come_one_by_one(tmp_path) -> None:
     """A slip far down does not keep the rows above it back."""
     file = tmp_path / "table.jsonl"
@@ -130,6 +151,9 @@ def test_a_broken_file_says_where(name, text, complaint, tmp_path) -> None:
 
 
 def test_a_file_that_is_not_there_or_not_utf8(tmp_path) -> None:
+    (tmp_path / "table.txt").write_text("")
+    with pytest.raises(InputError, match=r"table.txt is no table by its ending; tables end with .csv, .tsv"):
+        list(read_rows(tmp_path / "table.txt"))
     with pytest.raises(InputError, match=r"nothing.csv: there is no such file"):
         read_rows(tmp_path / "nothing.csv")
     (tmp_path / "old.csv").write_bytes("text\ncafé\n".encode("latin-1"))

@@ -85,6 +85,26 @@ class TestClassify:
             assert said.number("probability") == pytest.approx(result.score, abs=1e-5)
         assert [path.name for path in out.parent.iterdir()] == [out.name]
 
+    @pytest.mark.parametrize("ending", ["csv", "jsonl"])
+    def test_a_row_without_a_text_has_no_prediction(self, ending, model, capsys, tmp_path) -> None:
+        (tmp_path / "in.csv").write_text("number,text,other\n1,,x\n2,The lid broke.,y\n3, ,z\n")
+        out = tmp_path / f"out.{ending}"
+        command = ["classify", model, "--file", str(tmp_path / "in.csv"), "--out", str(out)]
+        assert main([*command, "--text", "text"]) == 0
+        shown = capsys.readouterr()
+        assert shown.out == f"{out}: 3 texts\n"
+        assert shown.err == "2 of 3 rows have no text, so they have no prediction; the first is row 1\n"
+        rows = [row.cells for row in read_rows(out)]
+        assert [row["number"] for row in rows] == ["1", "2", "3"]
+        assert [row["prediction"] or "" for row in rows] == [
+            "",
+            Classifier.load(model)("The lid broke.").label,
+            "",
+        ]
+        assert [bool(row["probability"]) for row in rows] == [False, True, False]
+        assert main([*command, "--text", "other", "--text_pair", "text"]) == 0
+        assert "2 of 3 rows have no text" in capsys.readouterr().err
+
     def test_what_was_not_read_is_said(self, model, capsys) -> None:
         assert main(["classify", model, "short", "long " * 40, "--window", "12"]) == 0
         assert "1 of 2 texts are longer than 12 tokens: their ends were not read" in capsys.readouterr().err

@@ -49,6 +49,15 @@ def run(recipe: str, model: Path, out: Path, *more: str, preset: str = "toy") ->
 
 
 @pytest.fixture(scope="module")
+def inferred(encoder, tmp_path_factory) -> Path:
+    """A model that has learnt MNLI."""
+    out = tmp_path_factory.mktemp("runs") / "mnli"
+    given = ["--task", "mnli", "--data_dir", str(DATA / "glue"), "--model", str(encoder), "--preset", "toy"]
+    assert main(["train", "glue", *given, "--output_dir", str(out), "--do_predict"]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
 def trained(encoder, tmp_path_factory) -> dict[str, Path]:
     """A model of each recipe."""
     folder = tmp_path_factory.mktemp("runs")
@@ -318,6 +327,44 @@ def test_the_diagnostic_set_cannot_be_trained_on(encoder, tmp_path, capsys) -> N
     assert "AX has nothing to train on; train MNLI with --do_predict" in capsys.readouterr().err
 
 
+def test_mnli_answers_the_diagnostic_set_where_it_is_there(
+    encoder, inferred, tmp_path, caplog, capsys
+) -> None:
+    def submitted(folder: Path) -> list[str]:
+        return sorted(file.name for file in (folder / "submission").iterdir())
+
+    assert {"accuracy", "accuracy_mm"} <= set(json.loads((inferred / "scores.json").read_text()))
+    assert submitted(inferred) == ["MNLI-m.tsv", "MNLI-mm.tsv"], "without a folder of the diagnostic set"
+    shutil.copytree(DATA / "glue" / "MNLI", tmp_path / "glue" / "MNLI")
+    arguments = ["--model", str(inferred), "--preset", "toy", "max_steps=1", "--do_predict"]
+    command = ["train", "glue", "--task", "mnli", *arguments]
+    capsys.readouterr()
+    data = str(tmp_path / "glue" / "MNLI")
+    assert main([*command, "--data_dir", data, "--output_dir", str(tmp_path / "own")]) == 0
+    assert f"{data}: no test set of AX is there, so no predictions are written for it" in caplog.text
+    assert "accuracy_mm: " in capsys.readouterr().out
+    (tmp_path / "glue" / "diagnostic").mkdir()
+    shutil.copy(
+        DATA / "glue" / "MNLI" / "test_matched.tsv", tmp_path / "glue" / "diagnostic" / "diagnostic.tsv"
+    )
+    out = tmp_path / "all"
+    assert main([*command, "--data_dir", str(tmp_path / "glue"), "--output_dir", str(out)]) == 0
+    assert submitted(out) == ["AX.tsv", "MNLI-m.tsv", "MNLI-mm.tsv"]
+
+
+def test_rte_starts_from_mnli(inferred, tmp_path, caplog) -> None:
+    assert load(inferred).labels == ("entailment", "neutral", "contradiction")
+    given = ["--task", "rte", "--data_dir", str(DATA / "glue"), "--model", str(inferred), "--preset", "toy"]
+    still = ["--output_dir", str(tmp_path / "rte"), "--learning_rate", "1e-12"]
+    assert main(["train", "glue", *given, *still]) == 0
+    assert "its encoder is kept, and a new classification head put on for 2 labels" in caplog.text
+    before, after = load(inferred), load(tmp_path / "rte")
+    assert after.labels == ("entailment", "not_entailment")
+    assert after.head.linear.weight.shape[0] == 2
+    for name, value in before.encoder.named_parameters():
+        torch.testing.assert_close(after.encoder.get_parameter(name), value, atol=1e-6, rtol=0)
+
+
 def test_a_class_is_learnt_from_a_word(encoder, tmp_path) -> None:
     """From a table to the right labels on other texts: whatever went astray on the way would show here."""
     nouns = ["pot", "lamp", "clock", "chair", "fan", "rug", "bell", "cup", "door", "shelf"]
@@ -339,6 +386,34 @@ def test_tags_are_learnt_from_words(encoder, tmp_path) -> None:
     given = [str(tmp_path / "train.conll"), "--model", str(encoder), "--output_dir", str(tmp_path / "out")]
     assert main(["train", "tags", *given, "validation_split=0.3", *LEARNING]) == 0
     assert json.loads((tmp_path / "out" / "scores.json").read_text())["f1"] == 100
+
+
+def test_a_tag_that_is_held_out_is_known(encoder, tmp_path) -> None:
+    """One sentence alone has the tag, and whichever side it is on, the model has a label for it."""
+    blocks = [f"Ada\tB-name\nsang\tO\n{number}\tO\n" for number in range(4)] + ["to\tO\nRome\tB-place\n"]
+    (tmp_path / "train.conll").write_text("\n".join(blocks))
+    given = [str(tmp_path / "train.conll"), "--model", str(encoder), "--preset", "toy", "max_steps=1"]
+    for seed in (1, 2):
+        command = ["train", "tags", *given, "--output_dir", str(tmp_path / str(seed)), f"seed={seed}"]
+        assert main([*command, "validation_split=0.5"]) == 0
+        named = json.loads((tmp_path / str(seed) / "config.json").read_text())["id2label"]
+        assert list(named.values()) == ["O", "B-name", "I-name", "B-place", "I-place"]
+
+
+def test_another_scheme_of_entities_is_learnt_as_ours(encoder, tmp_path, caplog, capsys) -> None:
+    blocks = [f"Ada\tB-name\nMay\tI-name\nHolt\tE-name\nleft\tO\n{place}\tS-place\n" for place in "ABCD"]
+    file = tmp_path / "train.conll"
+    file.write_text("\n".join(blocks))
+    command = ["train", "tags", str(file), "--model", str(encoder), "--preset", "toy", "max_steps=1"]
+    command += ["validation_split=0.3", "--output_dir", str(tmp_path / "out")]
+    assert main(command) == 0
+    assert "the tags are of the scheme BIOES; they are turned into B-…, I-… and O" in caplog.text
+    named = json.loads((tmp_path / "out" / "config.json").read_text())["id2label"]
+    assert list(named.values()) == ["O", "B-name", "I-name", "B-place", "I-place"]
+    assert "f1" in json.loads((tmp_path / "out" / "scores.json").read_text())
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "out"), "--task", "tags", "--data", str(file), "--json"]) == 0
+    assert "f1" in json.loads(capsys.readouterr().out)
 
 
 def test_soft_tags_stand_at_their_words(encoder) -> None:

@@ -199,6 +199,32 @@ def test_every_preset_runs_two_steps(preset, encoder, tmp_path) -> None:
     assert load(tmp_path / "out").kind == "question-answering"
 
 
+def test_questions_that_are_left_out_are_told(encoder, tmp_path, caplog, capsys) -> None:
+    document = json.loads(TRAIN.read_text())
+    rows = [row for article in document["data"] for part in article["paragraphs"] for row in part["qas"]]
+    answered = [row for row in rows if row["answers"]]
+    for row in answered[:4]:
+        row["answers"][0]["text"] = "nowhere"
+    spoilt = tmp_path / "spoilt.json"
+    spoilt.write_text(json.dumps(document))
+    arguments = ["train", "squad", str(spoilt), "--preset", "toy", "--model", str(encoder), "max_steps=1"]
+    arguments += ["--validation_file", str(DEV), "--output_dir", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert "4 questions are left out, and 20 kept" in caplog.text
+    assert caplog.text.count("they must be equal (the text is nowhere in the context)") == 3, "the first few"
+    for row in rows:
+        row["question"] = ""
+    spoilt.write_text(json.dumps(document))
+    assert main(arguments) == 2
+    assert "holds no question to train on; the first of 24 slips is: " in capsys.readouterr().err
+
+
+def test_a_share_that_holds_out_nothing_is_refused(encoder, tmp_path, capsys) -> None:
+    arguments = [str(TRAIN), "--model", str(encoder), "--output_dir", str(tmp_path / "out")]
+    assert main(["train", "squad", *arguments, "validation_split=0"]) == 2
+    assert "leaves 24 questions to train on and 0 to evaluate on" in capsys.readouterr().err
+
+
 def test_positions_grow(encoder, tmp_path, capsys) -> None:
     text = tmp_path / "text.txt"
     text.write_text("The river rises in the hills and runs past the mill to the sea. " * 60)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 import small_models
 from pocketbert import pipeline
@@ -98,6 +101,67 @@ def test_defaults_and_streams(classifiers) -> None:
     assert isinstance(stream, GeneratorType)
     assert list(stream) == ours(TEXTS)
     assert ours([]) == []
+
+
+class Column:
+    """Texts as a set of torch's has them: a length and places, and no way to go through them but these."""
+
+    def __len__(self) -> int:
+        return len(TEXTS)
+
+    def __getitem__(self, number: int) -> str:
+        return TEXTS[number]
+
+
+def test_anything_that_can_be_gone_through(classifiers) -> None:
+    ours, _ = classifiers
+    expected = ours(TEXTS)
+    for inputs in (tuple(TEXTS), dict.fromkeys(TEXTS).keys(), deque(TEXTS), np.array(TEXTS), Column()):
+        assert ours(inputs) == expected, type(inputs)
+    for stream in (iter(TEXTS), map(str, TEXTS)):
+        found = ours(stream)
+        assert isinstance(found, GeneratorType)
+        assert list(found) == expected
+
+
+def test_arguments_that_programs_name(tmp_path) -> None:
+    """What is right of them changes nothing; all else is refused, and says what to do."""
+    folder = small_models.exported(tmp_path, "classification", "bert-nano", labels=["bad", "good"])
+    plain = pipeline("text-classification", model=folder)(TEXTS)
+    for options in (
+        {"tokenizer": str(folder), "num_workers": 2},
+        {"dtype": "float32"},
+        {"torch_dtype": torch.float32, "tokenizer": None},
+    ):
+        assert pipeline("text-classification", model=folder, **options)(TEXTS, num_workers=0) == plain
+    for options, message in (
+        (
+            {"tokenizer": "bert-base-uncased"},
+            "tokenizer is 'bert-base-uncased'; a model runs with the tokenizer of its",
+        ),
+        ({"dtype": torch.float16}, "dtype is torch.float16; results are float32 here"),
+        ({"torch_dtype": "auto"}, "torch_dtype is 'auto'"),
+        ({"num_workers": "two"}, "num_workers is 'two'; it must be a whole number from 0 up"),
+    ):
+        with pytest.raises(InputError, match=message):
+            pipeline("text-classification", model=folder, **options)
+
+
+def test_a_folder_says_its_task(tmp_path, classifiers) -> None:
+    heads = {
+        "classification": "text-classification",
+        "tags": "token-classification",
+        None: "feature-extraction",
+    }
+    for head, task in heads.items():
+        labels = {"labels": TAGS} if head else {}
+        folder = small_models.exported(tmp_path / str(head), head, "bert-nano", **labels)
+        assert pipeline(model=folder).task == task
+    assert pipeline(model=classifiers[0].classifier).task == "text-classification"
+    config = tmp_path / "tags" / "config.json"
+    config.write_text(config.read_text().replace("ForTokenClassification", "ForNextSentencePrediction"))
+    with pytest.raises(InputError, match="is a judge of next sentences, and no pipeline runs that"):
+        pipeline(model=tmp_path / "tags")
 
 
 @pytest.fixture(scope="module", params=[*FAMILIES, "albert-nano"])

@@ -49,6 +49,18 @@ def test_the_user_may_say_it_instead() -> None:
         scheme_of(rows("a", "a"), "label")
 
 
+def test_a_slip_among_scores_is_named() -> None:
+    labels = [f"{n / 10}" for n in range(1, 20)]
+    with pytest.raises(
+        InputError, match=re.escape("t, line 21: 'label' is 'n/a', while 19 of 20 rows have a number there")
+    ) as caught:
+        scheme_of(rows(*labels, "n/a"), "label")
+    assert "such as 0.1; for scores every row needs one" in str(caught.value)
+    assert "for labels give --problem single" in str(caught.value)
+    assert scheme_of(rows(*labels, "n/a"), "label", problem="single").problem == "single"
+    assert scheme_of(rows(*(str(n) for n in range(19)), "n/a"), "label").problem == "single", "whole numbers"
+
+
 def test_labels_become_what_outputs_are_compared_with() -> None:
     columns = Columns("text", label="label")
     single = examples_of(rows("b", "a"), columns, Scheme("single", ("a", "b")))

@@ -199,6 +199,9 @@ def test_the_official_scores() -> None:
         "mean": pytest.approx(50 * (6 / 7 + 5 / 6)),
     }
     assert evaluate(TASKS["rte"], labels, logits) == {"accuracy": pytest.approx(100 * 5 / 6)}
+    assert evaluate(TASKS["ax"], labels, np.eye(3, dtype=np.float32)[[1, 1, 1, 0, 0, 1]]) == {
+        "matthews": pytest.approx(100 * 6 / 72**0.5)
+    }
     scored = evaluate(
         TASKS["sts-b"], [np.array(v) for v in (0.0, 1.0, 2.0, 3.0)], np.array([[0.0], [1], [3], [2]])
     )

@@ -71,8 +71,10 @@ def test_mining_finds_pairs_in_the_order_of_their_cosines() -> None:
 
 
 def test_a_text_is_no_pair_of_its_own() -> None:
-    with pytest.raises(InputError, match="two different texts"):
+    with pytest.raises(InputError, match="two different numbers of texts, from 0 to 29"):
         metrics.mining(vectors(30), {(3, 3)})
+    with pytest.raises(InputError, match="no true pair"):
+        metrics.mining(vectors(30), set())
 
 
 def test_search_is_exact_and_its_order_never_varies() -> None:

@@ -281,6 +281,57 @@ def test_a_slip_in_a_table_names_its_row(tmp_path: Path) -> None:
     assert "row 1: question '7': answers[0]: 'text' is 'Ida'" in questions.skipped[1]
 
 
+def test_a_table_without_a_column_is_an_error_even_when_skipping(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{("quest" if key == "question" else key): cell for key, cell in row.items()} for row in ROWS]
+    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "table")
+    with pytest.raises(InputError, match=r"table has no column 'question'; .*did you mean 'quest'\?"):
+        read_questions(tmp_path / "table", on_bad="skip")
+
+
+def table(folder: Path, *rows: str, header: str = "question,context,answer", name: str = "qa.csv") -> Path:
+    path = folder / name
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_tables_of_text(tmp_path: Path) -> None:
+    path = table(tmp_path, f"Who built it?,{CONTEXT}, Ida Holt ", f"Who burnt it?,{CONTEXT},")
+    first, second = read_questions(path)
+    assert first == Question(
+        f"{path}, line 2", "", "Who built it?", CONTEXT, (Answer("Ida Holt", 51),), False
+    )
+    assert (second.answers, second.impossible) == ((), True)
+    header = "id\ttitle\tquestion\tcontext\tanswer\tanswer_start"
+    lines = (f"q1\tMill\tWhich letter?\t{CONTEXT}\te\t2", f"q2\tMill\tWho?\t{CONTEXT}\tIda\t")
+    found = read_questions(table(tmp_path, *lines, header=header, name="qa.tsv"))
+    assert [(row.id, row.title, row.answers) for row in found] == [
+        ("q1", "Mill", (Answer("e", 2),)),
+        ("q2", "Mill", (Answer("Ida", 51),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ("Who?,{0},Ada Holt,", "qa.csv, line 2: 'answer' is 'Ada Holt', which is nowhere in 'context'"),
+        ("Who?,{0},e,", "qa.csv, line 2: 'answer' is 'e', which stands in 'context' more than once"),
+        ("Who?,{0},e,x", "qa.csv, line 2: 'answer_start' is 'x'; it must be a whole number, or empty"),
+        ("Who?,{0},e,3", "answers[0]: 'text' is 'e', but at 'answer_start' 3 the context has ' '"),
+        (",{0},Ida,", "'question' is empty"),
+        ("Who?,,Ida,", "qa.csv, line 2: 'context' is empty"),
+    ],
+)
+def test_a_slip_in_a_table_of_text_names_its_row(tmp_path: Path, row: str, complaint: str) -> None:
+    path = table(tmp_path, row.format(CONTEXT), header="question,context,answer,answer_start")
+    with pytest.raises(InputError) as caught:
+        read_questions(path)
+    assert complaint in str(caught.value)
+    assert read_questions(path, on_bad="skip").skipped == (str(caught.value),)
+    with pytest.raises(InputError, match=r"has no column 'answer'; .*did you mean 'answers'"):
+        read_questions(table(tmp_path, "a,b,c", header="question,context,answers"), on_bad="skip")
+
+
 def test_halves_by_title_alternate_over_sorted_titles() -> None:
     rows = [Question(str(n), title, "?", "c", (), True) for n, title in enumerate("dbacebd")]
     left, right = halves_by_title(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -89,6 +90,43 @@ def test_a_slip_says_where(name, text, column, complaint, tmp_path) -> None:
         read_sentences([written(tmp_path, text, name)], column=column)
 
 
+def test_tables_with_lists(tmp_path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = [
+        {"tokens": ["Ada", "sang"], "tags": ["B-PER", "O"], "pos": ["NNP", "VBD"]},
+        {"tokens": ["It"], "tags": ["O"], "pos": ["PRP"]},
+    ]
+    lines = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "t.jsonl")
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    for file in (lines, tmp_path / "t.parquet"):
+        assert [(row.words, row.tags) for row in read_sentences([file])] == [
+            (("Ada", "sang"), ("B-PER", "O")),
+            (("It",), ("O",)),
+        ]
+        assert read_sentences([file], column="pos")[0].tags == ("NNP", "VBD")
+    assert read_sentences([lines])[1].place == f"{lines}, line 2"
+    words = written(tmp_path, '{"words": ["Ada"], "tags": ["O"]}\n', "w.jsonl")
+    assert read_sentences([words])[0].words == ("Ada",)
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ('{"tokens": ["a"]}', "line 1 has no column 'tags'; it has 'tokens'"),
+        ('{"text": "a", "tags": []}', "line 1 has no column 'tokens'"),
+        ('{"tokens": "a", "tags": ["O"]}', "line 1: 'tokens' is 'a'; it must be a list"),
+        ('{"tokens": ["a"], "tags": [3]}', "line 1: entry 1 of 'tags' is 3; it must be a text"),
+        ('{"tokens": ["a", " "], "tags": ["O", "O"]}', "line 1: entry 2 of 'tokens' is ' '"),
+        ('{"tokens": ["a", "b"], "tags": ["O"]}', "line 1: 'tokens' has 2 words and 'tags' 1 tags"),
+    ],
+)
+def test_a_slip_in_a_table_says_where(row, complaint, tmp_path) -> None:
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        read_sentences([written(tmp_path, f"{row}\n", "t.jsonl")])
+
+
 def test_unknown_tags_and_missing_files(tmp_path) -> None:
     sentences = [Sentence(("Ada", "sang"), ("B-PER", "B-PRE"), "t.conll, line 4")]
     with pytest.raises(
@@ -113,6 +151,25 @@ def test_the_scheme_of_entities() -> None:
     ):
         bio.checked([bad], on_slip="error")
     assert tag_names([Sentence(("a",) * 4, ("I-b", "B-b", "O", "B-a"), "")]) == ("O", "B-a", "B-b", "I-b")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [
+        ("BIOES", ("S-a", "B-a", "I-a", "E-a", "O", "B-b", "E-b")),
+        ("BMES", ("S-a", "B-a", "M-a", "E-a", "O", "B-b", "E-b")),
+        ("BILOU", ("U-a", "B-a", "I-a", "L-a", "O", "B-b", "L-b")),
+    ],
+)
+def test_other_schemes_of_entities(scheme, tags) -> None:
+    ours = ("B-a", "B-a", "I-a", "I-a", "O", "B-b", "I-b")
+    assert bio.other_scheme(tags) == scheme
+    assert bio.checked([Sentence(tuple("abcdefg"), tags, "")]) == ([Sentence(tuple("abcdefg"), ours, "")], 0)
+
+
+def test_tags_of_no_other_scheme() -> None:
+    for tags in (["O", "B-x", "I-x"], ["O"], ["S", "E", "O"], ["S-x", "NOUN"], ["S-x", "U-x"], ["E-"]):
+        assert bio.other_scheme(tags) is None, tags
 
 
 def test_the_first_piece_has_the_tag() -> None:

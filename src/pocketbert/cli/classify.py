@@ -82,16 +82,33 @@ def command(
         run_bulk(job, [file], out, threads=threads, as_json=as_json, **where)
         return
     given = texts_given(
-        texts, file=file, column=column, pair=pair, pair_column=pair_column, header=columns, lines=True
+        texts,
+        file=file,
+        column=column,
+        pair=pair,
+        pair_column=pair_column,
+        header=columns,
+        lines=True,
+        empty_rows=out is not None,
     )
     classifier = Classifier.load(model, precision=precision, threads=threads)
     entries, again = tee(given)
-    pairs = (entry.text if entry.pair is None else (entry.text, entry.pair) for entry in entries)
+    pairs = (
+        entry.text if entry.pair is None else (entry.text, entry.pair)
+        for entry in entries
+        if not _lacks_text(entry)
+    )
     results = told(classifier.stream(pairs, window=window))
     count = cut = 0
+    lacking: list[int] = []
     with table_for(out) as table:
-        for entry, result in zip(again, results, strict=True):
+        for entry in again:
             count += 1
+            if table is not None and _lacks_text(entry):
+                lacking.append(count)
+                table.write(predicted(entry, dict.fromkeys(classifier.columns)))
+                continue
+            result = next(results)
             cut += result.truncated > 0
             if table is not None:
                 table.write(predicted(entry, result.to_cells()))
@@ -99,11 +116,20 @@ def command(
                 click.echo(json.dumps(entry.texts() | result.to_json(), ensure_ascii=False))
             else:
                 click.echo(_line(entry, result, top))
+        next(results, None)  # the word about progress goes away with the last one
     if cut:
         click.echo(f"{cut} of {count} texts are longer than {classifier.window(window)} tokens: "
                    "their ends were not read (--window)", err=True)  # fmt: skip
+    if lacking:
+        click.echo(f"{len(lacking)} of {count} rows have no text, so they have no prediction; the first is row "
+                   f"{lacking[0]}", err=True)  # fmt: skip
     if out is not None:
         click.echo(json.dumps({"out": str(out), "texts": count}) if as_json else f"{out}: {count} texts")
+
+
+def _lacks_text(entry: Given) -> bool:
+    """Whether a row of a table has nothing to label."""
+    return entry.cells is not None and (not entry.text or entry.pair == "")
 
 
 def _line(entry: Given, result: Classification, top: int) -> str:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pocketbert.errors import InputError
+from pocketbert.recipes._fine_tune import logger
 from pocketbert.recipes._sentences import SentenceSettings, train_sentences
 from pocketbert.tasks.classify.examples import Example
-from pocketbert.tasks.glue.benchmark import TASKS, Part, find_task
+from pocketbert.tasks.glue.benchmark import TASKS, Part, Task, find_task
 from pocketbert.tasks.glue.metrics import evaluate
 from pocketbert.tasks.glue.reading import parts_of, read_part
 from pocketbert.tasks.glue.submission import write_submission
@@ -71,10 +72,23 @@ def run(settings: Settings) -> dict[str, float]:
     if settings.do_predict and processes().is_main_process:
         folder = settings.output_dir / "submission"
         for each in (task, *(other for other in TASKS.values() if other.taught_by == task.name)):
-            for part in parts_of(each, settings.data_dir, tuple(name for name, _ in each.to_submit)):
+            for part in _tests(each, settings.data_dir):
                 tested = read_part(each, settings.data_dir, part)
                 write_submission(each, folder, tested.indices, say(tested.examples), part=part)
     return scores
+
+
+def _tests(task: Task, data: str) -> list[Part]:
+    """The test sets whose files are there; that there are none is said, and no reason to lose the scores."""
+    try:
+        found = parts_of(task, data, tuple(name for name, _ in task.to_submit))
+    except InputError:
+        found = []
+    if not found:
+        logger.warning(
+            "%s: no test set of %s is there, so no predictions are written for it", data, task.name
+        )
+    return found
 
 
 if __name__ == "__main__":

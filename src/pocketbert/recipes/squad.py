@@ -26,6 +26,7 @@ from pocketbert.heads import Model, load, save
 from pocketbert.heads.span import real_logits
 from pocketbert.model.layers import SelfAttention
 from pocketbert.model.relative import RelativeAttention
+from pocketbert.recipes._fine_tune import logger
 from pocketbert.recipes._soft_labels import load_teacher, soft_labels
 from pocketbert.recipes._task_transfer import TaskSettings, transfer_first
 from pocketbert.tasks import calibration
@@ -33,7 +34,7 @@ from pocketbert.tasks.squad.answers import answers
 from pocketbert.tasks.squad.features import Feature, featurise
 from pocketbert.tasks.squad.metrics import evaluate as official
 from pocketbert.tasks.squad.predict import collate, predict
-from pocketbert.tasks.squad.questions import Question, hold_out
+from pocketbert.tasks.squad.questions import Question, QuestionSet, hold_out
 from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
 from pocketbert.text.windows import DEFAULT_OVERLAP
@@ -45,6 +46,8 @@ from pocketbert.train.lora import add_lora, merge_lora
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.trials.run import searchable
 
+SHOWN = 3  # questions that are left out, in the message about them
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(TaskSettings):
@@ -52,7 +55,8 @@ class Settings(TaskSettings):
 
     model: str = setting(help="the encoder, or a reader to go on with: a folder or a hub name")
     train_file: tuple[str, ...] = setting(
-        help="SQuAD JSON files, or the name of a data set such as squad_v2", positional=True
+        help="SQuAD JSON files, CSV or TSV tables, or the name of a data set such as squad_v2",
+        positional=True,
     )
     validation_file: tuple[str, ...] = setting(
         (), help="the same to evaluate on; none: a part of the training paragraphs is held out"
@@ -247,12 +251,37 @@ def _told(settings: Settings, features: Sequence[Feature], pad_id: int) -> list[
 
 def _questions(settings: Settings) -> tuple[Sequence[Question], Sequence[Question]]:
     """The questions to train on and those to evaluate on, no paragraph in both."""
-    questions: Sequence[Question] = read_questions(settings.train_file, on_bad="skip").questions
+    found = read_questions(settings.train_file, on_bad="skip")
+    _say_what_is_left_out(found)
+    questions: Sequence[Question] = found.questions
     if settings.validation_file:
         held_out: Sequence[Question] = read_questions(settings.validation_file, split="validation").questions
     else:
         questions, held_out = hold_out(questions, fraction=settings.validation_split, seed=settings.seed)
+        if not questions or not held_out:
+            raise InputError(
+                f"validation_split = {settings.validation_split} of the paragraphs leaves {len(questions)} questions "
+                f"to train on and {len(held_out)} to evaluate on; give another share, or a validation_file"
+            )
     return questions[: settings.max_train_samples], held_out[: settings.max_eval_samples]
+
+
+def _say_what_is_left_out(found: QuestionSet) -> None:
+    """Log how many questions break a rule, and the first of them; refuse a set of which none is left."""
+    if not found.questions:
+        reason = (
+            f"the first of {len(found.skipped)} slips is: {found.skipped[0]}"
+            if found.skipped
+            else "it is empty"
+        )
+        raise InputError(f"train_file holds no question to train on; {reason}")
+    if found.skipped:
+        logger.warning(
+            "%d questions are left out, and %d kept; the first that are left out:%s",
+            len(found.skipped),
+            len(found),
+            "".join(f"\n  {slip}" for slip in found.skipped[:SHOWN]),
+        )
 
 
 if __name__ == "__main__":

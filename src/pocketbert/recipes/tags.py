@@ -3,8 +3,9 @@
     pocketbert train tags train.conll --validation_file dev.conll --preset mobilebert --model FOLDER --output_dir tagger
 
 CoNLL files have a word a line with its tag in the last column, or in --column, and a blank line behind a sentence;
-CoNLL-U files give the part of speech (upos, xpos). Tags B-…, I-… and O are entities, scored by F1 of whole entities;
-all others by accuracy. Sentences longer than --max_seq_length are read in windows, and no word is lost.
+CoNLL-U files give the part of speech (upos, xpos); JSON lines and Parquet have lists, tokens and tags. Tags B-…, I-…
+and O are entities, scored by F1 of whole entities; BIOES, BMES and BILOU are turned into them. All others are scored by
+accuracy. Sentences longer than --max_seq_length are read in windows, and no word is lost.
 """
 
 from __future__ import annotations
@@ -36,16 +37,19 @@ from pocketbert.train.trials.run import searchable
 class Settings(FineTuneSettings):
     """Which files, and what their columns are."""
 
-    train_file: tuple[str, ...] = setting(help="CoNLL or CoNLL-U files", positional=True)
+    train_file: tuple[str, ...] = setting(
+        help="CoNLL or CoNLL-U files, or JSON lines or Parquet with lists (tokens, tags)", positional=True
+    )
     validation_file: tuple[str, ...] = setting(
         (), help="the same to evaluate on; none: a part of the sentences is held out"
     )
     validation_split: float = setting(
         0.1, help="share of the sentences to hold out without a validation_file"
     )
-    format: Form = setting("auto", help="how the files are written; auto: .conllu by its ending")  # noqa: RUF009
+    format: Form = setting("auto", help="how the files are written; auto: their endings tell")  # noqa: RUF009
     column: str | None = setting(
-        None, help="the column with the tag: a number from 2 (CoNLL), or upos, xpos, deprel (CoNLL-U)"
+        None,
+        help="the column with the tag: a number from 2 (CoNLL), upos, xpos, deprel (CoNLL-U), or its name (a table)",
     )
     on_slip: Literal["repair", "error"] = setting(
         "repair", help="what to do with an I- that goes on with nothing: make it B-, or refuse the file"
@@ -55,8 +59,7 @@ class Settings(FineTuneSettings):
 @searchable
 def run(settings: Settings) -> dict[str, float]:
     """Train, evaluate, and write the tagger to output_dir."""
-    sentences, held_out = _sentences(settings)
-    names = tag_names(sentences)
+    sentences, held_out, names = _sentences(settings)
     kind = bio.kind_of(names)
     if kind == "entities":
         names = bio.both_marks(names)
@@ -146,14 +149,19 @@ class Objective:
         return alpha * soft + (1 - alpha) * hard, {"hard": float(hard.detach()), "soft": float(soft.detach())}
 
 
-def _sentences(settings: Settings) -> tuple[list[Sentence], list[Sentence]]:
-    """The sentences to train on and those to evaluate on, none in both."""
+def _sentences(settings: Settings) -> tuple[list[Sentence], list[Sentence], tuple[str, ...]]:
+    """The sentences to train on, those to evaluate on, none in both, and the tags of the files to train on."""
     sentences = read_sentences(settings.train_file, form=settings.format, column=settings.column)
+    scheme = bio.other_scheme(tag_names(sentences))
+    if scheme is not None:
+        logger.warning("the tags are of the scheme %s; they are turned into B-…, I-… and O", scheme)
+        sentences = bio.told_in_bio(sentences)
+    names = tag_names(sentences)  # before some are held out: a rare tag may stand in these alone
     if settings.validation_file:
         held_out = read_sentences(settings.validation_file, form=settings.format, column=settings.column)
     else:
         sentences, held_out = hold_out(sentences, fraction=settings.validation_split, seed=settings.seed)
-    return sentences[: settings.max_train_samples], held_out[: settings.max_eval_samples]
+    return sentences[: settings.max_train_samples], held_out[: settings.max_eval_samples], names
 
 
 def _told(

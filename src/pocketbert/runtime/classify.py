@@ -139,6 +139,11 @@ class Classifier:
         )
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the cells that a result has as columns of a table."""
+        return ("prediction",) if self.problem == "regression" else ("prediction", "probability")
+
+    @property
     def calibrated(self) -> bool:
         """Whether the scores were fitted to what is true of texts; if not, they are the model's bare ones."""
         return self.config.temperature is not None

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pocketbert.errors import InputError, require
-from pocketbert.tables.rows import Row, check_columns
-from pocketbert.tables.sets import open_set
+from pocketbert.tables.rows import Row, check_columns, check_names
+from pocketbert.tables.sets import BUILDERS, open_set
 
 Form = Literal["auto", "csv", "tsv", "json", "parquet"]
 FORMS: dict[str, Form] = {
@@ -35,13 +35,19 @@ def read_rows(
 ) -> Iterator[Row]:
     """The rows of a table file, whose form its ending tells, or of a set that `datasets` loads (its part `split`).
 
-    A table without one of the `columns` is refused before its first row. `header` names the columns of a CSV or TSV
-    file that does not do so itself. In a TSV file, `quotes` say whether quotation marks around a field belong to the
-    file or to the text, as in GLUE; a field never holds a tab or a line break there.
+    A table without one of the `columns`, or with two of a name, is refused before its first row. `header` names the
+    columns of a CSV or TSV file that does not do so itself. In a TSV file, `quotes` say whether quotation marks around
+    a field belong to the file or to the text, as in GLUE; a field never holds a tab or a line break there.
     """
     path = Path(source)
     if form == "auto":
         form = FORMS.get(path.suffix.lower(), "auto")
+    if form == "auto" and path.is_file() and path.suffix.lower() not in BUILDERS:
+        endings = ", ".join(dict.fromkeys((*FORMS, *BUILDERS)))
+        raise InputError(
+            f"{path} is no table by its ending; tables end with {endings}: rename the file, convert it, or unpack "
+            "it if it is packed"
+        )
     if form == "auto" or path.is_dir():
         return _set_rows(str(source), list(columns), split)
     if not path.is_file():
@@ -119,6 +125,7 @@ def _delimited(
         names = [name.strip() for name in names]
     else:
         names = list(header)
+    check_names(str(path), names)
     check_columns(str(path), columns, names)
     for number, fields in lines:
         if len(fields) != len(names):
@@ -159,12 +166,13 @@ def _json_values(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    parquet = require("pyarrow.parquet", extra="lab")
+    parquet = require("pyarrow.parquet", extra="parquet")
     try:
         file = parquet.ParquetFile(path)
         names = file.schema_arrow.names
     except Exception as error:  # the library raises errors of its own kinds
         raise InputError(f"{path} is not a Parquet file: {error}") from error
+    check_names(str(path), names)
     check_columns(str(path), columns, names)
     number = 0
     with file:

@@ -80,6 +80,16 @@ def check_columns(place: str, wanted: Iterable[str], names: Sequence[str]) -> No
             )
 
 
+def check_names(place: str, names: Sequence[str]) -> None:
+    """Refuse a table with two columns of one name; columns without a name, as spreadsheets leave them, may be many."""
+    for number, name in enumerate(names):
+        if name and name in names[:number]:
+            raise InputError(
+                f"{place} has two columns {name!r}, the {names.index(name) + 1}. and the {number + 1}.; "
+                "rename or delete one of them"
+            )
+
+
 def near(word: str, known: Sequence[str]) -> str:
     """`: did you mean …?` where a known word is like the given one, and nothing where none is."""
     found = difflib.get_close_matches(word.lower(), [name.lower() for name in known], n=1, cutoff=0.6)

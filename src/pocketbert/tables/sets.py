@@ -20,6 +20,10 @@ def open_set(name: str, split: str) -> Any:
     suffix = path.suffix.lower()
     if suffix in BUILDERS and not path.is_file():
         raise InputError(f"{name}: there is no such file; give a table file or a data set's name")
+    if path.is_file() and suffix not in BUILDERS:
+        raise InputError(
+            f"{name} is no table by its ending; here they end with {', '.join(BUILDERS)}: convert the file"
+        )
     datasets = require("datasets", extra="lab")
     place, _, configuration = (name, "", "") if path.exists() else name.partition(":")
     try:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from types import GeneratorType
 from typing import Any, TypeVar
 
 from pocketbert.errors import InputError, check_count
-from pocketbert.runtime.inputs import is_list
+from pocketbert.runtime.inputs import is_collection
 
 Choices = TypeVar("Choices")
 
 
 def made_of(kind: type[Choices], given: Mapping[str, Any]) -> Choices:
-    """Arguments from keywords; one that does not exist is an error that lists those that do."""
+    """Arguments from keywords; one that does not exist is an error that lists those that do.
+
+    `num_workers` may be given to every pipeline and has no effect: there are no processes that load data.
+    """
+    given = dict(given)
+    if given.get("num_workers") is not None:
+        check_count("num_workers", given["num_workers"], 0)
+    given.pop("num_workers", None)
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # it is a dataclass
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -23,12 +29,15 @@ def made_of(kind: type[Choices], given: Mapping[str, Any]) -> Choices:
 
 
 def answered(inputs: Any, run: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
-    """What `run` makes of one input, a list of what it makes of a list, or a generator for a generator."""
-    if isinstance(inputs, GeneratorType):
-        return run(inputs)
-    if is_list(inputs):
-        return list(run(iter(inputs)))
-    return next(run(iter([inputs])))
+    """What `run` makes of one input, a list for a list, or a generator for a generator.
+
+    A list may be anything of which the length is known, such as a column of a data set, and a generator anything else
+    that can be gone through.
+    """
+    if not is_collection(inputs):
+        return next(run(iter([inputs])))
+    results = run(iter(inputs))
+    return list(results) if hasattr(inputs, "__len__") else results
 
 
 def check_cut(truncation: object, max_length: object) -> None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from types import GeneratorType
 from typing import Any, TypeAlias
 
 from pocketbert.errors import InputError
 from pocketbert.runtime.answer import Result
-from pocketbert.runtime.inputs import AHEAD, kind_of
+from pocketbert.runtime.inputs import AHEAD, is_collection, kind_of
 from pocketbert.runtime.options import Options
 from pocketbert.runtime.pipelines.arguments import made_of
 from pocketbert.runtime.questions import QuestionAnswerer
@@ -53,7 +52,7 @@ class QuestionAnsweringPipeline:
         chosen = Arguments.of(self._defaults | arguments)
         examples = _examples(inputs, named)
         answered = self._answered(iter(examples), chosen)
-        if isinstance(examples, GeneratorType):
+        if not hasattr(examples, "__len__"):
             return answered
         rows = list(answered)
         return rows[0] if len(rows) == 1 else rows
@@ -171,7 +170,7 @@ def _examples(inputs: tuple[Any, ...], named: dict[str, Any]) -> Iterable[object
     (examples,) = named.values()
     if isinstance(examples, Mapping):
         return [examples]
-    if isinstance(examples, (str, bytes)) or not isinstance(examples, Iterable):
+    if not is_collection(examples):
         raise InputError(
             f"the input is {kind_of(examples)}; give a dictionary with question and context, or a list of them"
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from pocketbert.tables.rows import spelled
 Problem = Literal["single", "multi", "regression"]
 Label: TypeAlias = NDArray[np.int64] | NDArray[np.float32]
 """A class number (), zeros and ones (labels,), or a number ()."""
+SLIPS = 0.1  # a column of which no more than this share is no number was meant to hold scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def scheme_of(
     """What the labels of some rows are; `names` are the allowed ones if they are known already.
 
     By themselves lists are several labels, numbers of which some are no whole ones are scores, and all else is one
-    label.
+    label; a few other cells among scores are an error that names the first of them.
     """
     kind: Problem = _guess(rows, column) if problem == "auto" else problem
     if kind == "regression":
@@ -123,16 +123,28 @@ def label_of(row: Row, column: str, scheme: Scheme, numbers: Mapping[str, int]) 
 
 
 def _guess(rows: Sequence[Row], column: str) -> Problem:
-    values = [row.cells[column] for row in rows]
-    if any(isinstance(value, list | tuple) for value in values):
+    if any(isinstance(row.cells[column], list | tuple) for row in rows):
         return "multi"
-    numbers = []
-    for value in values:
-        with suppress(TypeError, ValueError):
-            numbers.append(float(value))
-    if len(numbers) == len(values) and not all(number.is_integer() for number in numbers):
-        return "regression"
-    return "single"
+    found = [_number(row.cells[column]) for row in rows]
+    numbers = [number for number in found if number is not None]
+    others = [row for row, number in zip(rows, found, strict=True) if number is None]
+    if all(number.is_integer() for number in numbers) or len(others) > SLIPS * len(rows):
+        return "single"
+    if others:
+        raise InputError(
+            f"{others[0].place}: {column!r} is {others[0].cells[column]!r}, while {len(numbers)} of {len(rows)} rows "
+            f"have a number there, such as {next(number for number in numbers if not number.is_integer())}; for "
+            "scores every row needs one: mend it, or delete the row; for labels give --problem single"
+        )
+    return "regression"
+
+
+def _number(value: Any) -> float | None:
+    """A cell as a number, if it is one."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _order(name: str) -> tuple[int, str]:

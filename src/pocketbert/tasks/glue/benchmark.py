@@ -107,7 +107,8 @@ TASKS = {
         Task("RTE", "rte", PAIR, PAIR, IMPLIED),
         Task("WNLI", "wnli", PAIR, PAIR, ("0", "1")),
         Task(
-            "AX", "ax", PAIR, ("premise", "hypothesis"), NLI, files=(("test", "diagnostic.tsv"),),
+            "AX", "ax", PAIR, ("premise", "hypothesis"), NLI, scores=("matthews",),
+            files=(("test", "diagnostic.tsv"),),
             hub_parts=(("test", "test"),), folder="diagnostic", taught_by="MNLI",
         ),
     )

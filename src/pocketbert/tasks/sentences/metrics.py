@@ -73,10 +73,13 @@ def mining(
     pair that is not among them as never found; F1 is the best that a threshold gives.
     """
     true = {(min(pair), max(pair)) for pair in pairs}
-    if not true or any(not 0 <= low < high < len(vectors) for low, high in true):
-        raise InputError(
-            f"the true pairs must be two different texts of the {len(vectors)}, and one at least"
-        )
+    if not true:
+        raise InputError("there is no true pair to be found; give one or more")
+    for pair in true:
+        if not 0 <= pair[0] < pair[1] < len(vectors):
+            raise InputError(
+                f"the true pair {pair} must be two different numbers of texts, from 0 to {len(vectors) - 1}"
+            )
     ranked = paraphrase_mining_embeddings(vectors, max_pairs=limit, top_k=most)
     hits = np.array([(low, high) in true for _, low, high in ranked], dtype=np.float64)
     found, place = np.cumsum(hits), np.arange(1, len(hits) + 1)

@@ -1,7 +1,7 @@
 """SQuAD files in and out: every slip is reported with its file, its question and what is allowed.
 
-A source is a JSON file in the form of SQuAD 1.1 or 2.0, or anything that the `datasets` library reads in the form
-of the hub's `squad` and `squad_v2` (see `pocketbert.tables`).
+A source is a JSON file in the form of SQuAD 1.1 or 2.0, a CSV or TSV file with a question a row, or anything that the
+`datasets` library reads in the form of the hub's `squad` and `squad_v2` (see `pocketbert.tables`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from pocketbert.errors import InputError
-from pocketbert.tables import open_set
+from pocketbert.tables import Row, check_columns, open_set, read_rows
+from pocketbert.tables.reading import FORMS
 from pocketbert.tasks.squad.questions import Answer, Question, QuestionSet
 
 OnBad = Literal["error", "skip"]
@@ -30,7 +31,8 @@ def read_questions(
     """Read the questions of one or several sources, checked field by field.
 
     `split` matters only to sources that `datasets` reads. With `on_bad="skip"` a question that breaks a rule is left
-    out and its message kept in `skipped`; a file that is no SQuAD file at all is an error either way.
+    out and its message kept in `skipped`; a file that is no SQuAD file at all, or a table that lacks a column, is an
+    error either way.
     """
     if on_bad not in ("error", "skip"):
         raise InputError(f"on_bad is {on_bad!r}; allowed are 'error' and 'skip'")
@@ -39,6 +41,8 @@ def read_questions(
         name = os.fspath(source)
         if name.endswith(".json"):
             _gather_file(Path(name), gathering)
+        elif FORMS.get(Path(name).suffix.lower()) in ("csv", "tsv"):
+            _gather_rows(name, gathering)
         else:
             _gather_table(name, split, gathering)
     return QuestionSet(tuple(gathering.questions), tuple(gathering.skipped))
@@ -127,7 +131,9 @@ def _gather_paragraph(paragraph: object, title: str, place: str, gathering: _Gat
 
 
 def _gather_table(name: str, split: str, gathering: _Gathering) -> None:
-    for r, row in enumerate(open_set(name, split)):
+    table = open_set(name, split)
+    check_columns(name, ("id", "question", "context", "answers"), table.column_names)
+    for r, row in enumerate(table):
         place = f"{name}[{split!r}] row {r}"
         with gathering.guard():
             title = _field(row, "title", str, place) if row.get("title") is not None else ""
@@ -145,6 +151,43 @@ def _gather_table(name: str, split: str, gathering: _Gathering) -> None:
                 pairs = zip(texts, starts, strict=True)
                 row = {**row, "answers": [{"text": text, "answer_start": start} for text, start in pairs]}
             gathering.add(_question(row, title, context, place), place)
+
+
+def _gather_rows(name: str, gathering: _Gathering) -> None:
+    """Rows of text: `question`, `context` and `answer`; `id`, `title` and `answer_start` may be there too."""
+    for row in read_rows(name, columns=("question", "context", "answer")):
+        with gathering.guard():
+            context = gathering.shared(_context(row.cells, row.place))
+            entry = {
+                "id": row.cells.get("id") or row.place,
+                "question": row.cells["question"],
+                "answers": _answers_of(row, context),
+            }
+            gathering.add(_question(entry, row.cells.get("title") or "", context, row.place), row.place)
+
+
+def _answers_of(row: Row, context: str) -> list[dict[str, object]]:
+    """The answer of a row and its place, which is looked for if the row does not say it; none if it is empty."""
+    text, start = row.cells["answer"], (row.cells.get("answer_start") or "").strip()
+    if not text.strip():
+        return []
+    if start:
+        if not start.isdecimal():
+            raise InputError(f"{row.place}: 'answer_start' is {start!r}; it must be a whole number, or empty")
+        return [{"text": text, "answer_start": int(start)}]
+    text = text.strip()
+    found = context.find(text)
+    if found < 0:
+        raise InputError(
+            f"{row.place}: 'answer' is {_short(text)}, which is nowhere in 'context'; it must stand there word for "
+            "word, or be empty if the context does not answer the question"
+        )
+    if context.find(text, found + 1) >= 0:
+        raise InputError(
+            f"{row.place}: 'answer' is {_short(text)}, which stands in 'context' more than once; say which is meant "
+            "by a column 'answer_start', the number of characters before it"
+        )
+    return [{"text": text, "answer_start": found}]
 
 
 def _context(paragraph: object, place: str) -> str:

@@ -1,4 +1,4 @@
-"""Sentences with a tag for every word: the column files of CoNLL, and CoNLL-U."""
+"""Sentences with a tag for every word: the column files of CoNLL, CoNLL-U, and tables with lists of both."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Literal
 
 from pocketbert.errors import InputError
+from pocketbert.tables import Row, check_columns, near, read_rows
 from pocketbert.tables.reading import open_lines
-from pocketbert.tables.rows import near
 
 Form = Literal["auto", "conll", "conllu"]
 # The columns of CoNLL-U; what a word's tag may be read from.
 CONLLU = {"upos": 3, "xpos": 4, "deprel": 7}
+# Tables that can hold lists, and the columns that the words of a sentence are looked for in.
+TABLES = (".jsonl", ".ndjson", ".json", ".parquet")
+WORDS = ("tokens", "words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +39,23 @@ def read_sentences(
 
     CoNLL: a word a line, columns between tabs or blanks, a blank line behind a sentence; the first column is the word,
     and `column` the number of the one with the tag, counted from 1 (none: the last). CoNLL-U is known by its ending;
-    there `column` is upos, xpos or deprel (none: upos).
+    there `column` is upos, xpos or deprel (none: upos). So are JSON lines and Parquet files, which have a sentence a
+    row: its words are a list in the column `tokens` or `words`, its tags one in `column` (none: `tags`).
     """
     sentences: list[Sentence] = []
     for source in map(Path, sources):
         if not source.is_file():
-            raise InputError(f"{source}: there is no such file; give a CoNLL or CoNLL-U file")
+            raise InputError(
+                f"{source}: there is no such file; give a CoNLL or CoNLL-U file, or a table ({', '.join(TABLES)})"
+            )
         before = len(sentences)
-        unified = form == "conllu" or (form == "auto" and source.suffix.lower() == ".conllu")
-        sentences += _conllu(source, column or "upos") if unified else _conll(source, column)
+        ending = source.suffix.lower() if form == "auto" else ""
+        if ending in TABLES:
+            sentences += _listed(source, column or "tags")
+        elif form == "conllu" or ending == ".conllu":
+            sentences += _conllu(source, column or "upos")
+        else:
+            sentences += _conll(source, column)
         if len(sentences) == before:
             raise InputError(f"{source} holds no sentences; a word and its tag stand on a line")
     return sentences
@@ -137,6 +148,36 @@ def _conllu(path: Path, column: str) -> Iterator[Sentence]:
             tags.append(fields[CONLLU[column]])
         if words:
             yield Sentence(tuple(words), tuple(tags), f"{path}, line {number}")
+
+
+def _listed(path: Path, column: str) -> Iterator[Sentence]:
+    for row in read_rows(path):
+        words_in = next((name for name in WORDS if name in row.cells), WORDS[0])
+        check_columns(row.place, (words_in, column), list(row.cells))
+        words, tags = _texts(row, words_in), _texts(row, column)
+        if len(words) != len(tags):
+            raise InputError(
+                f"{row.place}: {words_in!r} has {len(words)} words and {column!r} {len(tags)} tags; every word needs "
+                "one, and O stands for none"
+            )
+        if words:
+            yield Sentence(words, tags, row.place)
+
+
+def _texts(row: Row, column: str) -> tuple[str, ...]:
+    """A cell that holds a list of texts, none of them empty."""
+    value = row.cells[column]
+    if not isinstance(value, list | tuple):
+        raise InputError(
+            f"{row.place}: {column!r} is {value!r}; it must be a list with an entry for every word"
+        )
+    for number, entry in enumerate(value, start=1):
+        if not isinstance(entry, str) or not entry.strip():
+            raise InputError(
+                f"{row.place}: entry {number} of {column!r} is {entry!r}; it must be a text: a word, or the name of "
+                "a tag and not its number"
+            )
+    return tuple(entry.strip() for entry in value)
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, list[tuple[int, str]]]]:
