@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -20,6 +21,16 @@ def test_missing_package_names_the_exact_command() -> None:
         require("nonesuch.deep", extra="lab")
     assert str(caught.value).endswith(f"install it with: {install_command('lab')}")
     assert "[lab]" in install_command("lab")
+
+
+def test_every_extra_that_is_advised_exists() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    section = project.split("[project.optional-dependencies]")[1].split("\n[")[0]
+    known = set(re.findall(r"^(\w+) = \[", section, re.MULTILINE))
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    advised = {name for text in sources for name in re.findall(r'(?:extra=|needing\()"(\w+)"', text)}
+    assert "parquet" in advised
+    assert advised <= known
 
 
 def test_missing_module_of_our_own_is_a_mistake() -> None:

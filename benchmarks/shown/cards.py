@@ -144,11 +144,12 @@ torch, its teacher all-MiniLM-L6-v2 in torch (22.7 million parameters), and BM25
 
 ## Data
 
-Started from the small embedded reader, taught the vectors of all-MiniLM-L6-v2 (Apache-2.0) on 300,000 sentences: of
-English Wikipedia's featured articles, novels, the inference pairs of MultiNLI, SNLI, SciTail, MPE and others, and the
-training questions and paragraphs of SQuAD, ReQA-SQuAD, SQuADShifts and FairytaleQA; then trained on questions with the
-sentences that hold their answers, on inference pairs, and on STS-B's training pairs. What it is measured on was left
-out of all of these, sentence by sentence (`benchmarks/teaching/sentences_corpus.py`).
+Started from the small embedded reader, taught the vectors of all-MiniLM-L6-v2 (Apache-2.0) on 300,000 sentences, then
+on 32,768 passages, too: of English Wikipedia's featured articles, novels, the inference pairs of MultiNLI, SNLI,
+SciTail, MPE and others, and the training questions and paragraphs of SQuAD, ReQA-SQuAD, SQuADShifts and FairytaleQA;
+then trained on questions with the sentences and passages that hold their answers, on inference pairs, and on STS-B's
+training pairs. It is the mean of the models after the last three of these steps. What it is measured on was left out of
+all of them, sentence by sentence (`benchmarks/teaching/sentences_corpus.py`).
 
 ## Limits
 

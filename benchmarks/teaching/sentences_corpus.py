@@ -10,6 +10,7 @@ and glue (STS-B, QNLI). Written are
     nli.csv         anchor, positive, negative: a premise, what follows from it, what contradicts it
     questions.csv   anchor, positive, negative: a question, the sentence that holds its answer, and of all other
                     sentences the one that has most of its words (BM25)
+    asked.csv       the same with passages: the one an index would hold the answer in, and one that looks like it
     sts.csv         sentence1, sentence2, score (0 to 5): the training pairs of STS-B
     counts.json     how many of each, and how many were left out
 
@@ -28,11 +29,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pocketbert.data.corpus.plain import by_file, from_wiki
+from pocketbert.search.passages import passages as index_passages
 from pocketbert.tables import read_rows
 from pocketbert.tasks.sentences.collections import read_collection
 from pocketbert.tasks.sentences.retrieval import terms
@@ -106,14 +109,29 @@ def training_questions(data: Path) -> Iterator[tuple[str, str, str]]:
     reqa = json.loads((data / "retrieval" / "reqa-squad" / "train.json").read_text(encoding="utf-8"))
     for question, answer in zip(reqa["questions"], reqa["answers"], strict=True):
         yield "reqa", tidy(question), tidy(answer)
+    for source, question, context, start, end in answered(data):
+        first, last = sentence_around(context, start, end)
+        yield source, tidy(question), tidy(context[first:last])
+
+
+def answered(data: Path) -> Iterator[tuple[str, str, str, int, int]]:
+    """Source, question, paragraph, and where its answer begins and ends, from sets made for training."""
     for file in sorted((data / "qa").glob("*-train.json")):
         for context, qas in paragraphs(file):
             for asked in qas:
                 if asked.get("answers"):
                     answer = asked["answers"][0]
                     start = int(answer["answer_start"])
-                    first, last = sentence_around(context, start, start + len(answer["text"]))
-                    yield file.stem, tidy(asked["question"]), tidy(context[first:last])
+                    yield file.stem, asked["question"], context, start, start + len(answer["text"])
+
+
+def questions_on_passages(data: Path, measured: Measured) -> Iterator[tuple[str, str, str]]:
+    """Source, question, and the passage that an index would hold its answer in, none with a measured sentence."""
+    cut = cache(index_passages)
+    for source, question, context, start, end in answered(data):
+        whole = [one.text for one in cut(context) if one.start <= start and end <= one.end]
+        if whole and measured.free(f"asked.csv: {source}", question, *sentences(whole[0])):
+            yield source, tidy(question), tidy(whole[0])
 
 
 def with_negatives(
@@ -133,7 +151,8 @@ def with_negatives(
             for text in chain(near, any_other)
             if not any(one in text or text in one for one in right[question])
         )
-        yield question, sentence, next(wrong)
+        if (negative := next(wrong, None)) is not None:
+            yield question, sentence, negative
 
 
 def inferences(data: Path) -> Iterator[tuple[str, str, str, str]]:
@@ -287,6 +306,11 @@ def main() -> None:
             options.output / "questions.csv",
             ("anchor", "positive", "negative"),
             with_negatives(questions, beside, draw),
+        ),
+        "asked.csv": write_table(
+            options.output / "asked.csv",
+            ("anchor", "positive", "negative"),
+            with_negatives(list(questions_on_passages(data, measured)), (), draw),
         ),
         "sts.csv": write_table(
             options.output / "sts.csv",

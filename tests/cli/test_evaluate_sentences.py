@@ -91,6 +91,30 @@ def test_pairs_triplets_and_mining(model, data, capsys) -> None:
     assert mining == {"texts": 6, "pairs": 3, **metrics.mining(vectors, {(0, 1), (2, 3), (4, 5)})}
 
 
+def test_a_part_of_a_set(model, data, tmp_path: Path, capsys) -> None:
+    datasets = pytest.importorskip("datasets")
+    with (data / "sts.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    parts = {"validation": rows[:3], "test": rows[2:]}
+    made = {name: datasets.Dataset.from_list(part) for name, part in parts.items()}
+    datasets.DatasetDict(made).save_to_disk(tmp_path / "set")
+    assert evaluate(capsys, model, "sts", tmp_path / "set") == evaluate(
+        capsys, model, "sts", data / "sts.csv", "--limit", "3"
+    )
+    vectors = TorchEmbedder.load(model).encode(TEXTS)
+    tested = evaluate(capsys, model, "sts", tmp_path / "set", "--split", "test")
+    assert tested == {
+        "pairs": 3,
+        **{
+            name: pytest.approx(score)
+            for name, score in metrics.likeness(vectors[2:-1], vectors[3:], [5, 1, 3.5]).items()
+        },
+    }
+    missing = ["evaluate", str(model), "--task", "sts", "--data", str(tmp_path / "set"), "--split", "train"]
+    assert main(missing) == 2
+    assert "it has: validation, test" in capsys.readouterr().err
+
+
 def test_retrieval_uses_the_prompts_and_has_a_baseline(model, data, capsys) -> None:
     found = evaluate(capsys, model, "retrieval", data / "retrieval.json", "--baseline", "bm25")
     embedder = TorchEmbedder.load(model)
@@ -122,6 +146,20 @@ def test_an_exported_encoder_scores_the_same(model, data, capsys) -> None:
 )
 def test_what_cannot_be_measured_is_said(task, more, complaint, model, data, capsys) -> None:
     assert main(["evaluate", str(model), "--task", task, "--data", str(data / "sts.csv"), *more]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "content", "complaint"),
+    [
+        ("sts", "data.txt", "", "data.txt is no table by its ending"),
+        ("sts", "data.csv", "sentence1,sentence2,score\na,b,1\n", "there is 1 pair; a correlation needs two"),
+        ("mining", "data.csv", "sentence1,sentence2\na,a\n", "data.csv: no row holds two different texts"),
+    ],
+)
+def test_data_that_measures_nothing(task, name, content, complaint, model, tmp_path: Path, capsys) -> None:
+    (tmp_path / name).write_text(content)
+    assert main(["evaluate", str(model), "--task", task, "--data", str(tmp_path / name)]) == 2
     assert complaint in capsys.readouterr().err
 
 

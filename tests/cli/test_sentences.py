@@ -14,6 +14,7 @@ import pytest
 from pocketbert import Embedder, Reranker, quantize_embeddings
 from pocketbert.cli import main
 from pocketbert.cli.cluster import Group, map_page
+from pocketbert.errors import install_command
 from pocketbert.runtime import folder as folders
 from pocketbert.vectors.plane import components, on_a_plane
 from small_sentences import toy_embedder, toy_reranker
@@ -35,7 +36,7 @@ def model(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def lines(tmp_path: Path) -> Path:
-    (tmp_path / "lines.txt").write_text("\n".join(TEXTS) + "\n\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
     return tmp_path / "lines.txt"
 
 
@@ -94,6 +95,26 @@ class TestEmbed:
         assert found.dtype == expected.dtype
         assert np.abs(found.astype(int) - expected.astype(int)).max() <= (1 if form == "int8" else 0)
 
+    @pytest.mark.parametrize("form", ["int8", "uint8"])
+    def test_one_vector_has_no_ranges(self, form, model, tmp_path: Path, capsys) -> None:
+        (tmp_path / "one.txt").write_text("Alone.\n")
+        out = tmp_path / "v.npy"
+        said = refused(capsys, "embed", tmp_path / "one.txt", "-o", out, "--model", model, "--as", form)
+        assert f"{form} has to tell apart; give more texts" in said
+        assert "--as" in said
+        assert [path.name for path in tmp_path.iterdir()] == ["one.txt"]
+
+    def test_cut_texts_are_told_in_the_words_of_the_command(self, model, tmp_path: Path, capsys) -> None:
+        (tmp_path / "long.txt").write_text("ferry " * 50 + "\nBread.\n")
+        words = ["embed", str(tmp_path / "long.txt"), "-o", str(tmp_path / "v.npy"), "--model", str(model)]
+        assert main([*words, "--long", "truncate"]) == 0
+        assert capsys.readouterr().err == (
+            "pocketbert: 1 of 2 texts are longer than 40 tokens: 12 tokens at their ends were not read; "
+            "--long windows reads them\n"
+        )
+        assert main(words) == 0
+        assert capsys.readouterr().err == ""
+
     def test_tables_and_parquet(self, model, run, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("id,said\n1,One text.\n2,Another.\n")
         (tmp_path / "b.jsonl").write_text('{"said": "A third."}\n')
@@ -105,6 +126,16 @@ class TestEmbed:
         assert table["text"].to_pylist() == ["One text.", "Another.", "A third."]
         expected = Embedder.load(model).encode(["One text.", "Another.", "A third."])
         assert np.abs(np.array(table["vector"].to_pylist()) - expected).max() < 1e-5
+
+    def test_parquet_without_its_package_is_said_first(
+        self, lines, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("pyarrow", "pyarrow.parquet"):
+            monkeypatch.setitem(sys.modules, name, None)
+        out = tmp_path / "v.parquet"
+        said = refused(capsys, "embed", lines, "-o", out, "--model", tmp_path / "nowhere")
+        assert said.endswith(f"install it with: {install_command('parquet')}\n")
+        assert not out.exists()
 
     def test_the_standard_input(self, model, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"One.\nTwo.\n")))
@@ -142,10 +173,31 @@ class TestSimilar:
             "first": 0,
             "second": 2,
             "texts": [TEXTS[0], TEXTS[2]],
+            "files": [str(lines), str(lines)],
+            "lines": [1, 3],
         }
         assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
         few = run("similar", lines, "--model", model, "--json", "--threshold", 0.999)
         assert len(few.splitlines()) == 1
+
+    def test_lines_are_those_of_an_editor(self, model, tmp_path: Path, capsys) -> None:
+        odd = "One\u2028text\x0cwith\x85marks."
+        (tmp_path / "a.txt").write_bytes(f"{odd}\r\n\r\nTwo.\r \nThree.\n".encode())
+        words = ["similar", str(tmp_path / "a.txt"), "--model", str(model), "--json"]
+        assert main(words) == 0
+        shown = capsys.readouterr()
+        assert shown.err == f"pocketbert: {tmp_path / 'a.txt'}: 2 of 5 lines are blank and left out\n"
+        rows = [json.loads(line) for line in shown.out.strip().split("\n")]
+        lines = {text: line for row in rows for text, line in zip(row["texts"], row["lines"], strict=True)}
+        assert lines == {odd: 1, "Two.": 3, "Three.": 5}
+        (tmp_path / "a.txt").write_text(f"\n{odd}\nTwo.\n", encoding="utf-8")
+        (tmp_path / "b.txt").write_text(f"{odd}\n", encoding="utf-8")
+        assert main(["similar", str(tmp_path / "b.txt"), *words[1:], "--top", "1"]) == 0
+        shown = capsys.readouterr()
+        assert "1 of 3 lines is blank and left out" in shown.err
+        row = json.loads(shown.out)
+        assert row["files"] == [str(tmp_path / "b.txt"), str(tmp_path / "a.txt")]
+        assert row["lines"] == [1, 2]
 
     def test_one_text_is_no_pair(self, model, tmp_path: Path, capsys) -> None:
         (tmp_path / "one.txt").write_text("Alone.\n")
@@ -219,3 +271,10 @@ class TestRerank:
         assert rows[0]["text"] == TEXTS[rows[0]["corpus_id"]]
         shown = run("rerank", "When?", lines, "--model", folder, "--top", 1)
         assert shown == f"{expected[0]['score']:.4f}  {rows[0]['text']}\n"
+
+    def test_a_query_without_room_is_told(self, lines, tmp_path: Path, capsys) -> None:
+        folder = toy_reranker(tmp_path / "reranker")
+        assert main(["rerank", "why " * 600, str(lines), "--model", str(folder)]) == 0
+        said = capsys.readouterr().err
+        assert said.startswith("pocketbert: 5 of 5 pairs are longer than ")
+        assert said.endswith("a shorter query leaves room to read them\n")

@@ -318,6 +318,10 @@ def test_an_sts_file_decides_what_is_best(data, encoder, tmp_path) -> None:
         ("distill", [], "needs a teacher"),
         ("ranking", ["--matryoshka_dimensions", "64"], "a vector has 32"),
         ("ranking", ["--gradient_cache_size", "0"], "1 or more"),
+        ("triplet", ["--texts", "anchor,positive"], "needs 3 columns, as in anchor,positive,negative"),
+        ("ranking", ["--texts", "anchor"], "needs 2 columns or more, as in anchor,positive"),
+        ("cosent", ["--texts", "sentence1,sentence2,topic"], "needs 2 columns, as in sentence1,sentence2"),
+        ("distill", ["--texts", "text,topic"], "texts = text,topic: loss = distill needs one column"),
     ],
 )
 def test_what_cannot_be_learnt_is_said(loss, more, complaint, data, encoder, tmp_path, capsys) -> None:

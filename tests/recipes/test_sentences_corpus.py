@@ -117,6 +117,7 @@ def test_nothing_that_is_measured_on_is_taught(tmp_path: Path) -> None:
         "paragraphs: village-train": 1,
         "wikipedia": 1,
         "nli.csv: snli": 2,
+        "asked.csv: village-train": 1,
         "sts.csv": 1,
     }
 
@@ -158,6 +159,25 @@ def test_tables_for_labelled_training(tmp_path: Path) -> None:
     assert rows(tmp_path / "out" / "sts.csv")[1:] == [
         ["Two hens cross a road.", "Some birds cross a road.", "3.5"]
     ]
+
+
+def test_questions_with_the_passages_of_an_index(tmp_path: Path) -> None:
+    sets(tmp_path / "data")
+    filler = " ".join(f"Stall {number} of the market sells some kind of fruit." for number in range(12))
+    bridge = f"The bridge was opened by a mayor. {filler} It carries carts."
+    put(tmp_path / "data/qa/market-train.json", squad(bridge, "Who opened the bridge?", "a mayor"))
+    tower = f"A tower stands beside the bridge. {filler}"
+    put(tmp_path / "data/qa/tower-train.json", squad(tower, "What stands beside the bridge?", "A tower"))
+    counts = made(tmp_path / "data", tmp_path / "out")
+    # What the village's baker does stands in a passage with a sentence that is measured on.
+    row, other = rows(tmp_path / "out" / "asked.csv")[1:]
+    assert counts["left_out"]["asked.csv: village-train"] == 1
+    assert row[0] == "Who opened the bridge?"
+    assert row[1].startswith("The bridge was opened by a mayor. Stall 0 of the market")
+    assert row[1] in bridge
+    assert 60 < len(row[1].split()) <= 110
+    assert row[2] == other[1]
+    assert other[1] in tower
 
 
 def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:

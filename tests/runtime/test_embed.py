@@ -179,6 +179,35 @@ def test_a_stream_takes_no_more_than_it_needs(embedder) -> None:
     assert close(next(stream), embedder.encode("again and again"))
 
 
+def test_calls_that_were_written_for_sentence_transformers(models, embedder) -> None:
+    import sentence_transformers as st
+
+    options = {
+        "show_progress_bar": False,
+        "output_value": "sentence_embedding",
+        "convert_to_numpy": True,
+        "convert_to_tensor": False,
+        "device": "cpu",
+    }
+    theirs = st.SentenceTransformer(str(models["mean"]), device="cpu", truncate_dim=8)
+    ours = Embedder.load(models["mean"], truncate_dim=8)
+    assert close(ours.encode(TEXTS, **options), theirs.encode(TEXTS, **options))
+    assert close(ours.encode(TEXTS, truncate_dim=4), theirs.encode(TEXTS, truncate_dim=4))
+    assert ours.get_embedding_dimension() == theirs.get_embedding_dimension() == 8
+    assert ours.get_sentence_embedding_dimension() == next(ours.stream(["a"])).size == 8
+    assert embedder.get_embedding_dimension() == embedder.get_sentence_embedding_dimension() == 32
+    with pytest.raises(InputError, match="truncate_dim is 0"):
+        Embedder.load(models["mean"], truncate_dim=0)
+
+
+def test_progress_ends_its_line(embedder, capsys) -> None:
+    for texts, shown in ((TEXTS, "\r6 of 6 texts\n"), ((text for text in TEXTS), "\r6 texts\n"), ([], "")):
+        embedder.encode(texts, show_progress_bar=True)
+        assert capsys.readouterr().err == shown
+    embedder.encode(TEXTS)
+    assert capsys.readouterr().err == ""
+
+
 def test_mining_by_texts(embedder) -> None:
     assert paraphrase_mining(embedder, TEXTS, max_pairs=1)[0][1:] == [0, 5]
 
@@ -198,6 +227,9 @@ def test_mining_by_texts(embedder) -> None:
         ("a", {"prompt_name": "quarry"}, "'query', 'document'"),
         ("a", {"prompt": 3}, "prompt is of the type int"),
         ("a", {"convert_to_tensor": True}, "torch.from_numpy"),
+        ("a", {"device": "cuda:0"}, "device is 'cuda:0'; allowed are None and 'cpu'"),
+        ("a", {"output_value": "token_embeddings"}, "output_value is 'token_embeddings'"),
+        ("a", {"output_value": None}, "gives 'sentence_embedding'"),
     ],
 )
 def test_what_cannot_be_is_said(given, options, words: str, embedder) -> None:

@@ -69,7 +69,7 @@ def test_a_long_document_is_read_to_its_end(reranker) -> None:
     short = Reranker(reranker.session, reranker.tokenizer, max_length=32)
     parts = ["the ferry leaves at nine " * 40, "glue " * 10]
     whole = short.predict((QUERY, " ".join(parts)))
-    with pytest.warns(UserWarning, match="1 of 1 pairs are longer than 32 tokens"):
+    with pytest.warns(UserWarning, match="1 of 1 pairs are longer than 32 tokens.*long='windows' reads them"):
         cut = short.predict((QUERY, " ".join(parts)), long="truncate")
     assert whole >= cut - 1e-6
     ids, query = (short.tokenizer.ids([text])[0] for text in (" ".join(parts), QUERY))
@@ -87,7 +87,7 @@ def test_a_long_document_is_read_to_its_end(reranker) -> None:
 
 def test_a_query_that_leaves_no_room_is_cut_and_said(reranker) -> None:
     short = Reranker(reranker.session, reranker.tokenizer, max_length=32)
-    with pytest.warns(UserWarning, match="their ends were not read"):
+    with pytest.warns(UserWarning, match="their ends were not read; a shorter query"):
         short.predict(("why " * 40, "Because."))
 
 
@@ -99,6 +99,8 @@ def test_a_query_that_leaves_no_room_is_cut_and_said(reranker) -> None:
         (lambda r: r.predict([("a", 3)]), "pair 0 has a text that is of the type int"),
         (lambda r: r.predict([("a", "b")], batch_size=0), "batch_size is 0"),
         (lambda r: r.predict([("a", "b")], long="cut"), "'windows', 'truncate'"),
+        (lambda r: r.predict([("a", "b")], convert_to_tensor=True), "torch.from_numpy"),
+        (lambda r: r.rank("a", ["b"], device="cuda"), "device is 'cuda'"),
         (lambda r: r.rank("a", "b"), "the documents are one text"),
         (lambda r: r.rank("a", ["b"], top_k=0), "top_k is 0"),
     ],
@@ -106,6 +108,17 @@ def test_a_query_that_leaves_no_room_is_cut_and_said(reranker) -> None:
 def test_what_cannot_be_is_said(call, words: str, reranker) -> None:
     with pytest.raises(InputError, match=words):
         call(reranker)
+
+
+def test_calls_that_were_written_for_sentence_transformers(reranker, capsys) -> None:
+    pairs = [(QUERY, "At nine."), (QUERY, "Bread.")]
+    plain = reranker.predict(pairs)
+    assert isinstance(plain, np.ndarray)
+    listed = reranker.predict(iter(pairs), show_progress_bar=True, convert_to_numpy=False, device="cpu")
+    assert listed == plain.tolist()
+    assert capsys.readouterr().err == "\r2 pairs\n"
+    reranker.rank(QUERY, ["At nine."], show_progress_bar=True, device="cpu")
+    assert capsys.readouterr().err == "\r1 of 1 pairs\n"
 
 
 def test_folders_that_are_no_rerankers(folder, tmp_path: Path) -> None:

@@ -100,6 +100,13 @@ def test_groups(threshold: float, least: int, vectors: np.ndarray, theirs) -> No
     assert threshold != 0.6 or len(expected) > 3
 
 
+def test_groups_with_progress(vectors: np.ndarray, capsys) -> None:
+    shown = community_detection(vectors, min_community_size=2, show_progress_bar=True)
+    assert capsys.readouterr().err.endswith(f"\r{len(vectors)} of {len(vectors)} vectors\n")
+    assert shown == community_detection(vectors, min_community_size=2)
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("precision", ["float32", "int8", "uint8", "binary", "ubinary"])
 def test_rounding(precision: str, vectors: np.ndarray, theirs) -> None:
     from sentence_transformers.util import quantize_embeddings as their_way

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pocketbert.cli.bulk import bulk_options, is_bulk, run_bulk
-from pocketbert.cli.sentences import given_texts, sentence_options
+from pocketbert.cli.sentences import given_texts, sentence_options, warnings_told
 from pocketbert.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -94,12 +94,14 @@ def command(
             f"{output}: vectors are written to {' or '.join(ENDINGS)}, or of Parquet tables to a folder; give a "
             "name that ends so, or has no ending"
         )
+    keep = output.suffix == ".parquet"
+    if keep:  # said before hours of work, not after them
+        require("pyarrow.parquet", extra="parquet")
     embedder = Embedder.load(model, precision=precision, threads=threads)
     output.parent.mkdir(parents=True, exist_ok=True)
     draft = output.with_name(f".{output.name}.{os.getpid()}.draft")
     raw = draft.with_suffix(".numbers")
     texts: list[str] = []
-    keep = output.suffix == ".parquet"
 
     def passing() -> Iterator[str]:
         for entry in given_texts(files, column=column, columns=columns):
@@ -116,7 +118,7 @@ def command(
     )
     try:
         count = width = 0
-        with raw.open("wb") as file:
+        with raw.open("wb") as file, warnings_told():
             for vector in told(vectors):
                 file.write(vector.tobytes())
                 count, width = count + 1, len(vector)
@@ -136,6 +138,11 @@ def rounded(raw: Path, shape: tuple[int, int], form: VectorPrecision) -> Iterato
 
     from pocketbert.vectors.rounding import quantize_embeddings
 
+    if form in ("int8", "uint8") and shape[0] < 2:
+        raise InputError(
+            f"one text does not tell between which numbers {form} has to tell apart; give more texts, or another "
+            "form by --as, such as float32 or ubinary"
+        )
     held = np.memmap(raw, dtype=np.float32, mode="r", shape=shape)
     ranges = np.stack([held.min(axis=0), held.max(axis=0)]) if form in ("int8", "uint8") else None
     for start in range(0, len(held), BLOCK):
@@ -165,8 +172,8 @@ def write_npy(path: Path, blocks: Iterator[NDArray[Any]], count: int, _texts: li
 
 def write_parquet(path: Path, blocks: Iterator[NDArray[Any]], _count: int, texts: list[str]) -> None:
     """A .parquet file with the columns text and vector."""
-    arrow = require("pyarrow", extra="lab")
-    parquet = require("pyarrow.parquet", extra="lab")
+    arrow = require("pyarrow", extra="parquet")
+    parquet = require("pyarrow.parquet", extra="parquet")
     writer, start = None, 0
     try:
         for block in blocks:

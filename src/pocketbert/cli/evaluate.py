@@ -18,10 +18,10 @@ OPTIONS = {
     "classify": {"text", "text_pair", "label", "columns"},
     "tags": {"format", "column"},
     "choice": {"text", "candidates", "label", "columns"},
-    "sts": {"texts", "label", "dimensions"},
-    "pairs": {"texts", "label", "dimensions"},
-    "triplets": {"texts", "dimensions"},
-    "mining": {"texts", "dimensions"},
+    "sts": {"texts", "label", "dimensions", "split"},
+    "pairs": {"texts", "label", "dimensions", "split"},
+    "triplets": {"texts", "dimensions", "split"},
+    "mining": {"texts", "dimensions", "split"},
     "retrieval": {"baseline", "split", "dimensions"},
 }
 SENTENCES = ("sts", "pairs", "triplets", "mining", "retrieval")
@@ -60,9 +60,13 @@ SENTENCES = ("sts", "pairs", "triplets", "mining", "retrieval")
 @click.option(
     "--baseline", type=click.Choice(["bm25"]), help="retrieval: the scores of word matching beside."
 )
-@click.option("--split", help="retrieval: which judgements of a BEIR folder; test if not given.")
+@click.option("--split", help="sts, pairs, triplets, mining: which part of a data set of the hub; validation if not "
+              "given. retrieval: which judgements of a BEIR folder; test if not given.")  # fmt: skip
 @click.option("--format", help="tags: conll or conllu; by default by the file's ending.")
-@click.option("--column", help="tags: the column with the tag, a number from 2, or upos, xpos, deprel.")
+@click.option(
+    "--column",
+    help="tags: the column with the tag, a number from 2, upos, xpos, deprel, or a table's own name.",
+)
 def command(
     model: str, task: str, files: tuple[str, ...], out: Path | None, as_json: bool, **options: Any
 ) -> None:

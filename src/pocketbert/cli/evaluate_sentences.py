@@ -48,6 +48,8 @@ class Measured:
 def measure_sts(model: Measured, files: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Pearson's and Spearman's correlation of cosines with the scores of pairs."""
     pairs = _read(files, options, PAIR, label="score", kind="number")
+    if len(pairs) < 2:
+        raise InputError(f"there is {len(pairs)} pair; a correlation needs two or more: give more rows")
     left, right = pairs.vectors(model)
     return {
         "pairs": len(pairs),
@@ -73,6 +75,10 @@ def measure_mining(model: Measured, files: tuple[str, ...], **options: Any) -> d
     """How early the true pairs come among all pairs of the texts that stand in a table."""
     pairs = _read(files, options, PAIR)
     true = {(int(low), int(high)) for low, high in pairs.numbers if low != high}
+    if not true:
+        raise InputError(
+            f"{', '.join(files)}: no row holds two different texts; mining looks for true pairs, and needs one or more"
+        )
     used = sorted({number for pair in true for number in pair})
     places = {number: place for place, number in enumerate(used)}
     vectors = model([pairs.texts[number] for number in used])
@@ -141,6 +147,5 @@ def _read(
             f"--texts {','.join(named)}: {len(columns)} columns are needed, as in {','.join(columns)}"
         )
     wanted = None if label is None else options.get("label") or label
-    return read_groups(files, named, label=wanted, kind=kind, split="validation").take(
-        slice(options.get("limit"))
-    )
+    split = options.get("split", "validation")
+    return read_groups(files, named, label=wanted, kind=kind, split=split).take(slice(options.get("limit")))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pocketbert.cli.sentences import given_texts, sentence_options
+from pocketbert.cli.sentences import given_texts, sentence_options, warnings_told
 
 
 @click.command("rerank")
@@ -40,7 +40,9 @@ def command(
 
     reranker = Reranker.load(model, precision=precision, threads=threads)
     texts = [entry.text for entry in given_texts(files, column=column, columns=columns)]
-    for hit in reranker.rank(query, texts, top_k=top, return_documents=True):
+    with warnings_told():
+        hits = reranker.rank(query, texts, top_k=top, return_documents=True)
+    for hit in hits:
         if as_json:
             click.echo(json.dumps(hit | {"score": round(hit["score"], 6)}, ensure_ascii=False))
         else:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,13 +47,28 @@ def sentence_options(function: Function) -> Function:
 def given_texts(files: tuple[Path, ...], *, column: str | None, columns: str | None) -> Iterator[Given]:
     """The texts of files: lines of text files, "-" for the standard input, or rows of tables by their column."""
     for file in files:
-        yield from texts_given(
+        for given in texts_given(
             ("-",) if file == STDIN else (),
             file=None if file == STDIN else file,
             column=column,
             header=columns,
             lines=True,
-        )
+        ):
+            yield replace(given, file=str(file))
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Say on the error stream, in the words of the command line, what the runtime warns of: texts that were cut."""
+
+    def tell(message: Warning | str, *_place: object, **_more: object) -> None:
+        click.echo(f"pocketbert: {str(message).replace(long, option)}", err=True)
+
+    long, option = "long='windows'", "--long windows"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", message=".* are longer than ", category=UserWarning)
+        warnings.showwarning = tell
+        yield
 
 
 def encoded(embedder: Embedder, texts: list[str], **options: Any) -> NDArray[np.float32]:

@@ -36,23 +36,31 @@ def command(
     """Show the pairs of texts that are most alike.
 
     FILE is a text file with a text a line, "-" for the standard input, or a table whose column --text names. Every text
-    is compared with every other; the score is the cosine of their vectors.
+    is compared with every other; the score is the cosine of their vectors. JSON names the files and lines of a pair.
     """
     from pocketbert.cli.texts import shown
     from pocketbert.runtime.embed import Embedder
     from pocketbert.vectors.search import paraphrase_mining_embeddings
 
     embedder = Embedder.load(model, precision=precision, threads=threads)
-    texts = [entry.text for entry in given_texts(files, column=column, columns=columns)]
+    given = list(given_texts(files, column=column, columns=columns))
+    texts = [entry.text for entry in given]
     if len(texts) < 2:
         raise InputError(f"there is {len(texts)} text; a pair needs two")
     pairs = paraphrase_mining_embeddings(encoded(embedder, texts), max_pairs=top, top_k=max(top, 100))
     for score, first, second in pairs:
-        left, right = texts[int(first)], texts[int(second)]
+        left, right = given[int(first)], given[int(second)]
         if threshold is not None and score < threshold:
             break
         if as_json:
-            row = {"score": round(score, 6), "first": first, "second": second, "texts": [left, right]}
+            row = {
+                "score": round(score, 6),
+                "first": first,
+                "second": second,
+                "texts": [left.text, right.text],
+                "files": [left.file, right.file],
+                "lines": [left.line, right.line],
+            }
             click.echo(json.dumps(row, ensure_ascii=False))
         else:
-            click.echo(f"{score:5.2f}  {shown(left)}\n       {shown(right)}")
+            click.echo(f"{score:5.2f}  {shown(left.text)}\n       {shown(right.text)}")

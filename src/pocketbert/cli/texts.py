@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,11 +23,14 @@ EVERY = 16  # texts between two words about progress
 
 @dataclass(frozen=True)
 class Given:
-    """A text, perhaps a second one, and the row of the table that they stand in."""
+    """A text, perhaps a second one, and the row of the table, or the line of the file, that they stand in."""
 
     text: str
     pair: str | None = None
     cells: Mapping[str, Any] | None = None
+    file: str | None = None
+    line: int | None = None
+    """Of a file with a text a line, from 1."""
 
     def texts(self) -> dict[str, str]:
         """The text, or both, by name."""
@@ -42,9 +46,13 @@ def texts_given(
     pair_column: str | None = None,
     header: str | None = None,
     lines: bool,
+    empty_rows: bool = False,
 ) -> Iterator[Given]:
-    """The texts of a command line, one by one. A text file, or the standard input, is one text, or one a line."""
-    from pocketbert.tables import check_columns, read_rows
+    """The texts of a command line, one by one. A text file, or the standard input, is one text, or one a line.
+
+    With `empty_rows` a row of a table may lack its text, which is "" then; else that is an error.
+    """
+    from pocketbert.tables import Row, check_columns, read_rows
     from pocketbert.tables.reading import FORMS
 
     if texts and file is not None:
@@ -62,11 +70,16 @@ def texts_given(
             raise InputError("the second text of a table's rows is a column too; name it by --text_pair")
         wanted = [column] if pair_column is None else [column, pair_column]
         empty = True
+
+        def text_of(row: Row, name: str) -> str:
+            lacks = str("" if row.cells[name] is None else row.cells[name]).strip() == ""
+            return "" if lacks and empty_rows else row.text(name)
+
         # All columns, for those that are not read go back out.
         for row in read_rows(file, header=header.split(",") if header else None):
             check_columns(str(file), wanted, list(row.cells))
-            second = None if pair_column is None else row.text(pair_column)
-            yield Given(row.text(column), second, row.cells)
+            second = None if pair_column is None else text_of(row, pair_column)
+            yield Given(text_of(row, column), second, row.cells)
             empty = False
         if empty:
             raise InputError(f"{file} holds no rows; a header alone is not enough")
@@ -76,18 +89,32 @@ def texts_given(
         return
     if not texts and file is None and sys.stdin.isatty():
         raise click.UsageError("Give a text, --file, or texts on the standard input.")
-    yield from (Given(text, pair) for text in _plain(file, lines))
+    yield from (Given(text, pair, line=number) for number, text in _plain(file, lines))
 
 
-def _plain(file: Path | None, lines: bool) -> Iterator[str]:
+def _plain(file: Path | None, lines: bool) -> Iterator[tuple[int | None, str]]:
+    """The text of a file, or its lines with their numbers; blank ones are left out, which is said."""
     from pocketbert.cli.tokens import read_text
 
-    text = read_text(None if file is not None else "-", file)
-    parts = text.splitlines() if lines else [text]
-    found = [part for part in parts if part.strip()]
-    if not found:
-        raise InputError(f"{file or 'the standard input'} holds no text; give some words")
+    text, name = read_text(None if file is not None else "-", file), file or "the standard input"
+    if not text.strip():
+        raise InputError(f"{name} holds no text; give some words")
+    if not lines:
+        yield None, text
+        return
+    every = lines_of(text)
+    found = [(number, line) for number, line in enumerate(every, start=1) if line.strip()]
+    if len(found) < len(every):
+        blank = len(every) - len(found)
+        are = "is" if blank == 1 else "are"
+        click.echo(f"pocketbert: {name}: {blank} of {len(every)} lines {are} blank and left out", err=True)
     yield from found
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as editors count them; str.splitlines would also part them at U+2028 or a form feed."""
+    lines = re.split("\r\n|\r|\n", text)
+    return lines if lines[-1] else lines[:-1]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pocketbert.data.sentences.formats import LossName
+from pocketbert.data.sentences.formats import FORMATS, LossName
 from pocketbert.data.sentences.lesson import Compare
 from pocketbert.errors import InputError
 from pocketbert.text.sentence_config import Activation
@@ -87,3 +87,16 @@ class SentenceVectorSettings(SearchSettings, LoraSettings):
             raise InputError(f"a teacher is for loss = distill; loss = {self.loss} learns from labels")
         if any(size < 1 for size in self.matryoshka_dimensions):
             raise InputError(f"matryoshka_dimensions = {self.matryoshka_dimensions}: each must be 1 or more")
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        """Refuse more or fewer columns of texts than the loss compares."""
+        form, given = FORMATS[self.loss], len(self.texts)
+        least = len(form.texts)
+        if not given or given == least or (form.more and given > least):
+            return
+        needed = "one column" if least == 1 else f"{least} columns{' or more' if form.more else ''}"
+        raise InputError(
+            f"texts = {','.join(self.texts)}: loss = {self.loss} needs {needed}, as in {','.join(form.texts)}; "
+            "name the columns of the table by --texts"
+        )

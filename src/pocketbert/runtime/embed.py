@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +14,13 @@ from numpy.typing import ArrayLike
 
 from pocketbert.errors import CheckpointError, InputError, check_count
 from pocketbert.runtime.folder import find_embedder
-from pocketbert.runtime.inputs import kind_of
+from pocketbert.runtime.inputs import check_without_torch, kind_of
 from pocketbert.runtime.pooling import DenseLayer, Floats, Part, parts_of, pooled
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.runtime.whole_texts import room_of
 from pocketbert.text.sentence_config import SentenceConfig, Similarity
 from pocketbert.text.tokenizer import Tokenizer
+from pocketbert.vectors.progress import Progress
 from pocketbert.vectors.rounding import VectorPrecision, check_precision, quantize_embeddings
 from pocketbert.vectors.similarity import similarity, similarity_pairwise, unit
 
@@ -84,7 +84,10 @@ class Embedder:
         *,
         dense: DenseLayer | None = None,
         positions: int | None = None,
+        truncate_dim: int | None = None,
     ) -> None:
+        if truncate_dim is not None:
+            check_count("truncate_dim", truncate_dim)
         if OUTPUT not in session.outputs:
             raise CheckpointError(
                 f"{session.path} gives {', '.join(session.outputs)}; an embedder gives {OUTPUT}: export the model "
@@ -94,6 +97,7 @@ class Embedder:
         self.tokenizer = tokenizer
         self.config = config
         self.positions = positions
+        self.truncate_dim = truncate_dim
         self._dense = dense
 
     @classmethod
@@ -105,8 +109,12 @@ class Embedder:
         threads: int | None = None,
         engine: EngineName = "onnxruntime",
         revision: str | None = None,
+        truncate_dim: int | None = None,
     ) -> Embedder:
-        """The embedded embedder, or that of a model folder or a hub name; see `Session.load` for the other choices."""
+        """The embedded embedder, or that of a model folder or a hub name; see `Session.load` for the other choices.
+
+        With `truncate_dim` only the first so many numbers of a vector are kept, unless `encode` is told otherwise.
+        """
         found = find_embedder(name_or_folder, precision=precision, revision=revision)
         config = found.sentence_config()
         return cls(
@@ -115,6 +123,7 @@ class Embedder:
             config,
             dense=None if config.dense is None else DenseLayer.load(found.path, config.dense),
             positions=found.positions,
+            truncate_dim=truncate_dim,
         )
 
     @property
@@ -132,9 +141,13 @@ class Embedder:
         """How two vectors of the model are meant to be compared."""
         return self.config.similarity
 
-    def get_sentence_embedding_dimension(self) -> int:
+    def get_embedding_dimension(self) -> int:
         """Numbers in a vector."""
-        return self.config.dimensions
+        return min(self.truncate_dim or self.config.dimensions, self.config.dimensions)
+
+    def get_sentence_embedding_dimension(self) -> int:
+        """Numbers in a vector, by the older name."""
+        return self.get_embedding_dimension()
 
     def encode(
         self,
@@ -144,9 +157,11 @@ class Embedder:
         prompt: str | None = None,
         batch_size: int = 32,
         show_progress_bar: bool | None = None,
+        output_value: Literal["sentence_embedding"] = "sentence_embedding",
         precision: VectorPrecision = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
+        device: Literal["cpu"] | None = None,
         normalize_embeddings: bool = False,
         truncate_dim: int | None = None,
         long: Long = "windows",
@@ -158,22 +173,26 @@ class Embedder:
         `normalize_embeddings` makes vectors one long, which most models do anyway. `truncate_dim` keeps the first
         numbers only. `long` texts are read in "windows", to their end, or with "truncate" cut as sentence-transformers
         does it; a warning then says how many were. `return_reading` gives (vectors, `Reading`), which says it too.
+        `output_value`, `convert_to_tensor` and `device` are there for programs that were written for
+        sentence-transformers; what needs torch is refused.
         """
         choices = self._choices(prompt, prompt_name, batch_size, normalize_embeddings, truncate_dim, long)
         check_precision(precision)
-        if convert_to_tensor:
+        check_without_torch(device, convert_to_tensor)
+        if output_value != "sentence_embedding":
             raise InputError(
-                "convert_to_tensor is True, but no torch is used here; give the array to torch.from_numpy"
+                f"output_value is {output_value!r}; an embedder gives 'sentence_embedding': for a vector a token, see "
+                "pocketbert features"
             )
         one = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else sentences
         total = len(texts) if isinstance(texts, Sequence) else None
         blocks, reading = [], Reading()
-        for vectors, read in self._blocks(texts, choices, AHEAD):
-            blocks.append(vectors)
-            reading += read
-            if show_progress_bar:
-                _tell(reading.texts, total)
+        with Progress(show_progress_bar, "texts", total) as progress:
+            for vectors, read in self._blocks(texts, choices, AHEAD):
+                blocks.append(vectors)
+                reading += read
+                progress.add(read.texts)
         self._warn(reading)
         whole = np.concatenate(blocks) if blocks else np.zeros((0, choices.width), dtype=np.float32)
         made = quantize_embeddings(whole, precision) if precision != "float32" else whole
@@ -234,7 +253,7 @@ class Embedder:
             check_count("truncate_dim", truncate_dim)
         if long not in get_args(Long):
             raise InputError(f"long is {long!r}; allowed are {', '.join(map(repr, get_args(Long)))}")
-        width = min(truncate_dim or self.config.dimensions, self.config.dimensions)
+        width = min(truncate_dim or self.truncate_dim or self.config.dimensions, self.config.dimensions)
         return _Choices(self._prompt(prompt, prompt_name), batch_size * USUAL_TOKENS, normalize, width, long)
 
     def _blocks(
@@ -316,11 +335,4 @@ class Embedder:
             )
 
     def __repr__(self) -> str:
-        return f"<Embedder of {self.session.path}, {self.config.dimensions} dimensions>"
-
-
-def _tell(count: int, total: int | None) -> None:
-    of = "" if total is None else f" of {total}"
-    end = "\n" if count == total else ""
-    sys.stderr.write(f"\r{count}{of} texts{end}")
-    sys.stderr.flush()
+        return f"<Embedder of {self.session.path}, {self.get_embedding_dimension()} dimensions>"

@@ -21,11 +21,12 @@ from pocketbert.runtime.config import check_head
 from pocketbert.runtime.documents import stretches
 from pocketbert.runtime.embed import Long
 from pocketbert.runtime.folder import find_model
-from pocketbert.runtime.inputs import is_list, kind_of
+from pocketbert.runtime.inputs import check_without_torch, is_list, kind_of
 from pocketbert.runtime.rows import Row, per_batch
 from pocketbert.runtime.session import EngineName, Precision, Session
 from pocketbert.text.label_config import chances
 from pocketbert.text.tokenizer import Tokenizer
+from pocketbert.vectors.progress import Progress
 
 Activation = Literal["sigmoid", "identity"]
 # As CrossEncoder writes it into config.json.
@@ -100,12 +101,17 @@ class Reranker:
         sentences: Pair | Sequence[str] | Iterable[Pair | Sequence[str]],
         *,
         batch_size: int = 32,
+        show_progress_bar: bool | None = None,
         activation_fn: Callable[[Floats], ArrayLike] | None = None,
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: Literal["cpu"] | None = None,
         long: Long = "windows",
     ) -> Any:
         """The scores (N,) of pairs of texts, or the score of one; the sigmoid of what the model says unless it asks
-        for something else, or `activation_fn` does.
+        for something else, or `activation_fn` does. Without `convert_to_numpy` the scores are a list.
         """
+        check_without_torch(device, convert_to_tensor)
         check_count("batch_size", batch_size)
         if long not in get_args(Long):
             raise InputError(f"long is {long!r}; allowed are {', '.join(map(repr, get_args(Long)))}")
@@ -113,21 +119,28 @@ class Reranker:
         pairs: Iterable[Any] = [sentences] if one else sentences
         if isinstance(pairs, str) or not isinstance(pairs, Iterable):
             raise InputError(f"the pairs are {kind_of(pairs)}; give a pair of texts, or several of them")
-        given = enumerate(pairs)
+        given, total = enumerate(pairs), len(pairs) if isinstance(pairs, Sequence) else None
         blocks, cut, count = [np.empty(0, dtype=np.float32)], 0, 0
-        while some := [_pair(number, pair) for number, pair in islice(given, AHEAD)]:
-            logits, truncated = self._logits(some, 2 * USUAL_TOKENS * batch_size, long)
-            blocks.append(logits)
-            cut += truncated
-            count += len(some)
+        with Progress(show_progress_bar, "pairs", total) as progress:
+            while some := [_pair(number, pair) for number, pair in islice(given, AHEAD)]:
+                logits, truncated = self._logits(some, 2 * USUAL_TOKENS * batch_size, long)
+                blocks.append(logits)
+                cut += truncated
+                count += len(some)
+                progress.add(len(some))
         if cut:
+            advice = (
+                "a shorter query leaves room to read them"
+                if long == "windows"
+                else "long='windows' reads them"
+            )
             warnings.warn(
                 f"{cut} of {count} pairs are longer than {self.max_length} tokens, and their ends were not read; "
-                "long='windows' reads them",
+                f"{advice}",
                 stacklevel=2,
             )
         scores = self._activated(np.concatenate(blocks), activation_fn)
-        return scores[0] if one else scores
+        return scores[0] if one else scores if convert_to_numpy else list(scores)
 
     def rank(
         self,
@@ -137,7 +150,9 @@ class Reranker:
         return_documents: bool = False,
         *,
         batch_size: int = 32,
+        show_progress_bar: bool | None = None,
         activation_fn: Callable[[Floats], ArrayLike] | None = None,
+        device: Literal["cpu"] | None = None,
         long: Long = "windows",
     ) -> list[dict[str, Any]]:
         """The documents that fit a query best, the best first: [{"corpus_id", "score"}, …], and "text" if asked for."""
@@ -147,7 +162,12 @@ class Reranker:
             raise InputError("the documents are one text; give a list of them")
         texts = list(documents)
         scores = self.predict(
-            [(query, text) for text in texts], batch_size=batch_size, activation_fn=activation_fn, long=long
+            [(query, text) for text in texts],
+            batch_size=batch_size,
+            show_progress_bar=show_progress_bar,
+            activation_fn=activation_fn,
+            device=device,
+            long=long,
         )
         order = np.argsort(-scores, kind="stable")[:top_k].tolist()
         found = [{"corpus_id": place, "score": float(scores[place])} for place in order]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pocketbert.errors import InputError, check_count
+from pocketbert.vectors.progress import Progress
 from pocketbert.vectors.similarity import ELEMENTS, Floats, matrix, unit
 
 
@@ -21,6 +22,7 @@ def community_detection(
     threshold: float = 0.75,
     min_community_size: int = 10,
     batch_size: int = 1024,
+    show_progress_bar: bool = False,
 ) -> list[list[int]]:
     """Groups of vectors whose cosine to the first of their group is `threshold` or more, the largest group first.
 
@@ -36,9 +38,12 @@ def community_detection(
     vectors = unit(matrix(embeddings)) if np.size(embeddings) else np.empty((0, 0), dtype=np.float32)
     if len(vectors) < min_community_size:
         return []
-    sizes = np.concatenate(
-        [np.count_nonzero(near, axis=1) for near in _near(vectors, vectors, threshold, batch_size)]
-    )
+    counts = []
+    with Progress(show_progress_bar, "vectors", len(vectors)) as progress:
+        for near in _near(vectors, vectors, threshold, batch_size):
+            counts.append(np.count_nonzero(near, axis=1))
+            progress.add(len(near))
+    sizes = np.concatenate(counts)
     centres = np.argsort(-sizes, kind="stable")
     centres = centres[sizes[centres] >= min_community_size]
     used = np.zeros(len(vectors), dtype=np.bool_)
