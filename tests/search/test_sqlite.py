@@ -15,6 +15,7 @@ import pytest
 from pocketbert.errors import SearchError
 from pocketbert.search.sqlite import SqliteStore
 from pocketbert.search.store import Filter
+from processes import obey_permissions
 from store_cases import SETTINGS, WITHOUT, entry
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -149,15 +150,22 @@ def test_another_writer_is_waited_for_then_named(index: Path) -> None:
         assert writer.document("1.txt") is None
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 def test_a_file_that_may_not_be_written(index: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pocketbert.errors import SearchError\n"
+        "from pocketbert.search.sqlite import SqliteStore\n"
+        "try: SqliteStore(sys.argv[1]).remove(['1.txt'])\n"
+        "except SearchError as error: print(error)\n"
+    )
     index.chmod(0o444)
     index.parent.chmod(0o555)
+    command = [sys.executable, "-c", code, str(index)]
     try:
-        with pytest.raises(SearchError, match="may not be written"):
-            SqliteStore(index).remove(["1.txt"])
+        done = subprocess.run(command, capture_output=True, text=True, preexec_fn=obey_permissions)
     finally:
         index.parent.chmod(0o755)
+    assert "may not be written" in done.stdout, done.stderr
 
 
 def test_an_index_may_be_moved(index: Path, tmp_path: Path) -> None:
