@@ -3,9 +3,9 @@
     python benchmarks/compress.py --weights mobilebert-uncased --corpus wikipedia --questions FOLDER --work runs/small
 
 Each student begins with every fourth block of the pretrained encoder, learns from it on the corpus in one of the ways,
-or not at all, and is then fine-tuned on FOLDER/train.json (`teaching/questions.py`) with the soft labels of a reader.
-Scores are those on FOLDER/held-out.json. WORK keeps all runs: what is done is not done again, and what was killed goes
-on. Written to results/compress.json.
+and is then fine-tuned on FOLDER/train.json (`teaching/questions.py`) with the soft labels of a reader; the one that
+learns nothing on the corpus has as many more steps of the latter. Scores are those on FOLDER/held-out.json. WORK keeps
+all runs: what is done is not done again, and what was killed goes on. Written to results/compress.json.
 """
 
 from __future__ import annotations
@@ -155,6 +155,7 @@ def student(options: argparse.Namespace, method: str) -> Run:
 
 
 def reader(options: argparse.Namespace, method: str) -> Run:
+    steps = options.reader_steps + (options.blocks * options.block_steps if method == "none" else 0)
     flags = {
         "model": options.work / method,
         "teacher": options.reader,
@@ -163,11 +164,11 @@ def reader(options: argparse.Namespace, method: str) -> Run:
         "validation_file": options.questions / "held-out.json",
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,
-        "max_steps": options.reader_steps,
+        "max_steps": steps,
         "learning_rate": 3e-4,
         "alpha": 0.8,
         "eval_strategy": "steps",
-        "eval_steps": options.reader_steps,
+        "eval_steps": steps,
         **shared(options),
     }
     return Run(options.work / f"{method}-reader", ("train", "squad"), flags)

@@ -105,5 +105,6 @@ def compression() -> str:
         *rows,
         "",
         (f"{settings['transfer_steps']:,} steps of transfer and {settings['reader_steps']:,} of reading, "
-        f"{settings['batch']} windows of {settings['length']} tokens each, one seed."),
+        f"{settings['batch']} windows of {settings['length']} tokens each; "
+        "without transfer, all of them of reading. One seed."),
     ])  # fmt: skip

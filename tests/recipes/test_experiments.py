@@ -101,6 +101,10 @@ def test_compression(tmp_path: Path) -> None:
     assert list(measured["methods"]) == ["none", "distilbert"]
     assert {"best_f1", "HasAns_f1", "layers"} <= set(measured["methods"]["distilbert"])
     assert measured["methods"]["none"]["layers"] is None
+    # Whoever learns nothing from the encoder reads as many steps more.
+    logs = {name: tmp_path / "work" / f"{name}-reader" / "log.jsonl" for name in measured["methods"]}
+    lengths = {name: json.loads(log.read_text().splitlines()[-1])["step"] for name, log in logs.items()}
+    assert lengths == {"none": 2, "distilbert": 1}
     assert "masked_lm_accuracy" in measured["masked_lm_head"]
 
 
