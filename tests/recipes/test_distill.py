@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from safetensors.torch import load_file, save_file
 import processes
 from pocketbert.cli import main
 from pocketbert.errors import InputError, TrainingError
-from pocketbert.heads import load
+from pocketbert.heads import build, load, save
 from pocketbert.recipes import distill
 from pocketbert.text import Tokenizer
 from pocketbert.train import catalogue
@@ -220,6 +221,11 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
         ({"max_seq_length": 200}, "128 positions"),
         ({"alpha": 2.0}, "alpha is 2.0"),
         ({"method": "minilm", "relation_heads": 5}, "relation_heads is 5"),
+        ({"method": "minilm", "relation_heads": -4}, "relation_heads = -4: must be 1 or more"),
+        ({"temperature": 0.0}, "temperature = 0.0: must be above 0"),
+        ({"stage_warmup_steps": -3}, "stage_warmup_steps = -3"),
+        ({"seed": 2**63}, "below 2"),
+        ({"teacher": "mobilebert-nano"}, "a preset, a shape without weights: train it first"),
     ],
 )
 def test_what_cannot_be_is_said_before_the_first_step(given: dict, changes: dict, said: str) -> None:
@@ -240,6 +246,16 @@ def test_another_vocabulary_is_said(given: dict, teacher: Path, tmp_path: Path) 
         distill.run(lessons.settings_of(**{**given, "student": str(other)}))
 
 
+def test_a_longer_word_table_is_said(given: dict, teacher: Path, tmp_path: Path) -> None:
+    """The same words, but a table with rows to spare, as accelerators like them."""
+    config = replace(load(teacher).config, vocab_size=load(teacher).config.vocab_size + 8)
+    save(build(config, "pretraining"), tmp_path / "padded")
+    Tokenizer.load(teacher).save(tmp_path / "padded")
+    with pytest.raises(InputError, match="so their words cannot be compared"):
+        distill.run(lessons.settings_of(**{**given, "student": str(tmp_path / "padded")}))
+    assert not list(Path(given["output_dir"]).glob("checkpoint-*"))
+
+
 def test_an_empty_corpus_is_said(given: dict, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n\n")
     with pytest.raises(InputError, match=r"empty\.txt|no text|no document|nothing"):
@@ -257,6 +273,13 @@ def test_a_run_is_resumed_with_its_own_teacher_and_stages(given: dict, teacher: 
     save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(TrainingError, match="cannot be resumed exactly: teacher was"):
         distill.run(lessons.settings_of(**{**given, "teacher": str(other)}, resume_from_checkpoint="latest"))
+
+
+def test_a_run_is_resumed_on_its_own_terms(given: dict) -> None:
+    distill.run(lessons.settings_of(**given, max_steps=2))
+    for name, value in {"alpha": 0.9, "teacher_layers": "0,0", "mlm_probability": 0.4}.items():
+        with pytest.raises(TrainingError, match=f"cannot be resumed exactly: {name} was"):
+            distill.run(lessons.settings_of(**{**given, name: value}, resume_from_checkpoint="latest"))
 
 
 @pytest.mark.parametrize("preset", sorted(set(catalogue.presets_of(catalogue.find("distill"))) - {"toy"}))

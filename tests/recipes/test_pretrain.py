@@ -22,6 +22,7 @@ from pocketbert.model import preset
 from pocketbert.text import Tokenizer
 from pocketbert.train.catalogue import find, presets_of
 from pocketbert.train.log import read_log
+from tiny_tokenizers import write_xlnet
 
 NANO = {
     "ib-bert-large": "ib-bert-nano",
@@ -232,6 +233,10 @@ def test_a_masked_lm_head_serves_pre_training(tmp_path) -> None:
         (["model=bert-nano", "dupe_factor=0"], "dupe_factor = 0: must be 1 or more"),
         (["model=bert-nano", "objective=electra"], "allowed is bert"),
         (["model=bert-nano", "train_file=nowhere.txt"], "no such file"),
+        (
+            ["model=xlnet-nano", "objective=permutation", "whole_word_mask=true"],
+            "goes with objectives that mask",
+        ),
     ],
 )
 def test_what_cannot_be_trained_says_so(changes, message, corpus, words, tmp_path, capsys) -> None:
@@ -240,6 +245,33 @@ def test_what_cannot_be_trained_says_so(changes, message, corpus, words, tmp_pat
     assert main(["train", "pretrain", *(f"{name}={value}" for name, value in given.items())]) in (1, 2)
     assert message in capsys.readouterr().err
     assert not list((tmp_path / "out").glob("checkpoint-*"))
+
+
+def test_segments_that_an_encoder_lacks_are_said(corpus, tmp_path, capsys) -> None:
+    write_xlnet(tmp_path / "xlnet")
+    flags = ["objective=masked", f"tokenizer={tmp_path / 'xlnet'}", f"train_file={corpus}", "max_steps=1"]
+    for model in ("bert-nano", "albert-nano", "mobilebert-nano"):
+        assert main(["train", "pretrain", f"model={model}", f"output_dir={tmp_path / 'out'}", *flags]) == 2
+        assert "marks segments up to 3, but the encoder's table ends at 1" in capsys.readouterr().err
+
+
+def test_another_task_is_not_resumed(corpus, words, tmp_path, capsys) -> None:
+    flags = [
+        "model=bert-nano",
+        f"tokenizer={words}",
+        f"train_file={corpus}",
+        f"output_dir={tmp_path / 'out'}",
+    ]
+    flags += [
+        "max_seq_length=32",
+        "per_device_train_batch_size=2",
+        "max_eval_samples=4",
+        "validation_split=0.2",
+    ]
+    assert main(["train", "pretrain", *flags, "max_steps=1"]) == 0
+    changed = ["max_steps=2", "resume_from_checkpoint=latest", "mlm_probability=0.5"]
+    assert main(["train", "pretrain", *flags, *changed]) == 1
+    assert "cannot be resumed exactly: mlm_probability was 0.15 and is now 0.5" in capsys.readouterr().err
 
 
 def test_a_checkpoint_keeps_its_tokenizer(corpus, words, tmp_path, capsys) -> None:

@@ -57,6 +57,19 @@ def test_a_loss_that_is_no_number(tmp_path: Path, factor: float, gradient_only: 
     assert toy.losses(broken) == toy.losses(whole)
 
 
+def test_weights_that_are_no_numbers_are_not_saved(tmp_path: Path) -> None:
+    """The loss and the gradients of the step were numbers; what it made of the weights is not."""
+    toy.run(tmp_path, max_steps=4, save_steps=2)
+    with pytest.raises(
+        TrainingError, match=r"step 6: some weights are no longer finite.*checkpoint is .*checkpoint-4"
+    ):
+        toy.run(
+            tmp_path, save_steps=2, resume_from_checkpoint="latest",
+            extra={"rates": lambda step, _part: 1e45 if step == 5 else 1e-3},
+        )  # fmt: skip
+    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-2", "checkpoint-4"]
+
+
 def test_no_checkpoint_yet_is_said_too(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="no checkpoint had been written yet"):
         toy.run(tmp_path, extra={"loss_function": breaking_at(0, float("nan"))})

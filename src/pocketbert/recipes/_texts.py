@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +54,25 @@ class TextSettings(LoopSettings):
         for name in ("preprocessing_num_workers", "dupe_factor", "max_eval_samples"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must be 1 or more")
+        if self.objective == "permutation" and self.whole_word_mask:
+            raise InputError(
+                "whole_word_mask goes with objectives that mask; permutation guesses runs of tokens: leave it out"
+            )
+
+
+def learnt(settings: TextSettings) -> dict[str, Any]:
+    """What is learnt from which corpus: a run that is resumed with something else would be another one."""
+    names = ("objective", "max_seq_length", "mlm_probability", "max_predictions_per_seq", "whole_word_mask")
+    index = (tokens_folder(settings) / "index.json").read_bytes()
+    return {
+        **{name: getattr(settings, name) for name in (*names, "short_seq_prob", "dupe_factor")},
+        "corpus": hashlib.sha256(index).hexdigest()[:16],
+    }
 
 
 def goal_of(settings: TextSettings, tokenizer: Tokenizer, config: Config) -> Objective:
     """The objective that the settings ask for, in sequences that the encoder can read."""
+    check_segments(settings.objective, tokenizer, config)
     return objective(
         settings.objective,
         tokenizer,
@@ -97,6 +113,19 @@ def checked_length(length: int, config: Config) -> int:
             "more positions first (pocketbert train positions)"
         )
     return length
+
+
+def check_segments(chosen: ObjectiveName, tokenizer: Tokenizer, config: Config) -> None:
+    """Refuse a tokenizer that tells more segments apart than the encoder has rows for."""
+    layout, rows = tokenizer.layout, getattr(config, "type_vocab_size", None)
+    second = 1 if chosen in ("bert", "sentence-order") else None
+    highest = max(*layout.types(1, second), layout.padding_type)
+    if rows is not None and highest >= rows:
+        raise InputError(
+            f"the tokenizer marks segments up to {highest}, but the encoder's table ends at {rows - 1}: use a "
+            f"tokenizer made for {architecture(config.model_type).classes} models, or a config with type_vocab_size = "
+            f"{highest + 1}"
+        )
 
 
 def fresh_config(name: str) -> Config | None:

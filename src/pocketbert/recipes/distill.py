@@ -34,6 +34,7 @@ from pocketbert.recipes._texts import (
     fresh_config,
     goal_of,
     known_config,
+    learnt,
     prepared,
     tokens_folder,
 )
@@ -56,6 +57,12 @@ from pocketbert.transfer.teaching import Teaching, check, projection, relation_h
 
 COPIED: dict[Method, Initialise] = {"progressive": "ends", "joint": "ends", "distilbert": "blocks"}
 """What a fresh student takes over from its teacher, as the methods' authors have it; elsewhere nothing."""
+
+TERMS = (
+    "method", "teacher_layers", "feature_map_weight", "attention_weight", "mean_weight", "variance_weight",
+    "statistics", "alpha", "temperature", "relation_heads", "lower_rate", "student_dropout",
+)  # fmt: skip
+"""What a student is compared by. Whoever changes it begins another run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +108,20 @@ class Settings(TextSettings):
         None, help="folder for what the teacher shows; then every example is masked once, alike in all epochs"
     )
     learning_rate: float = setting(1e-3, help="peak rate")
+
+    def __post_init__(self) -> None:
+        """Refuse what no run can use."""
+        super().__post_init__()
+        if self.stage_warmup_steps < 0:
+            raise InputError(f"stage_warmup_steps = {self.stage_warmup_steps}: must be at least 0")
+        if self.temperature is not None and self.temperature <= 0:
+            raise InputError(
+                f"temperature = {self.temperature}: must be above 0; 1 leaves labels as they are"
+            )
+        if self.relation_heads is not None and self.relation_heads < 1:
+            raise InputError(
+                f"relation_heads = {self.relation_heads}: must be 1 or more, and divide both widths of attention"
+            )
 
 
 class Once(Sequence[Example]):
@@ -163,7 +184,8 @@ def run(settings: Settings) -> dict[str, Any]:
         identity={
             "teacher": teacher.fingerprint(),
             "stages": [[stage.name, stage.steps] for stage in stages],
-            "max_seq_length": settings.max_seq_length,
+            **{name: getattr(settings, name) for name in TERMS},
+            **learnt(settings),
         },
     )
     size = settings.per_device_train_batch_size

@@ -37,6 +37,7 @@ from pocketbert.recipes._texts import (
     fresh_config,
     goal_of,
     known_config,
+    learnt,
     prepared,
     tokens_folder,
 )
@@ -94,6 +95,7 @@ def run(settings: Settings) -> dict[str, Any]:
         best="permutation_lm_loss" if goal.head == "permutation-lm" else "masked_lm_loss",
         greater_is_better=False,
         data_files=[tokens_folder(settings) / "index.json"],
+        identity=learnt(settings),
     )
     report = getattr(model, "report", None)
     if processes().is_main_process:

@@ -222,9 +222,12 @@ class _Loop:
 
     def _save(self) -> None:
         progress = {**self.now.state(), "scale": self.machine.scale(), "identity": self._identity()}
-        self.output.save(
-            self.now.step, state.Checkpoint(self.machine.tensors(), progress), self.now.best.step
-        )
+        tensors = self.machine.tensors()
+        if not state.finite(tensors["model"]):  # a step can do that whose loss and gradients were
+            raise self.output.failure(
+                self.now.step, "some weights are no longer finite: lower the learning rate"
+            )
+        self.output.save(self.now.step, state.Checkpoint(tensors, progress), self.now.best.step)
         self.saved, self.saved_at = self.now.step, time.monotonic()
 
     def _resume(self, folder: Path) -> None:

@@ -101,6 +101,8 @@ class LoopSettings:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise InputError(f"{name} = {value}: must be at least {least}")
+        if self.seed >= 2**63:
+            raise InputError(f"seed = {self.seed}: must be below 2**63")
         positive = ("num_train_epochs", "learning_rate", "max_grad_norm", "adam_epsilon", "save_minutes")
         for name in positive:
             value = getattr(self, name)

@@ -68,6 +68,11 @@ def write_folder(folder: Path, checkpoint: Checkpoint) -> None:
         raise
 
 
+def finite(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether no weight is infinite or not a number."""
+    return all(bool(value.isfinite().all()) for value in tensors.values() if value.is_floating_point())
+
+
 def read_folder(folder: Path) -> Checkpoint:
     """Read a checkpoint, or say what is wrong with it."""
     try:

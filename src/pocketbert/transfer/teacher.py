@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 from pocketbert import hub
 from pocketbert.errors import ConfigError, InputError
 from pocketbert.heads import MaskedLMHead, Model, load
-from pocketbert.model import Config, Encoder, EncoderOutput
+from pocketbert.model import PRESETS, Config, Encoder, EncoderOutput
 from pocketbert.model.foreign import ForeignEncoder
 from pocketbert.text import Tokenizer
 from pocketbert.transfer.losses import Statistics
@@ -37,6 +38,11 @@ class Teacher:
 
         In bf16 the teacher runs as fast as its student does; in fp16 it does not, for a NoNorm teacher would overflow.
         """
+        if name_or_folder in PRESETS and not Path(name_or_folder).exists():
+            raise InputError(
+                f"the teacher {name_or_folder} is a preset, a shape without weights: train it first (pocketbert train "
+                f"pretrain --model {name_or_folder} …), and name the folder that this writes"
+            )
         folder = hub.resolve(name_or_folder).folder
         tokenizer = Tokenizer.load(folder)
         model: Model | AnyEncoder

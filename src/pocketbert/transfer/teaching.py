@@ -85,6 +85,12 @@ def check(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> None:
     needed = {name for stage in stages for name in stage.losses}
     if "soft" in needed and teacher.words is None:
         raise InputError(missing_head(teacher.name))
+    rows = int(student.config.vocab_size), int(teacher.config.vocab_size)
+    if "soft" in needed and rows[0] != rows[1]:
+        raise InputError(
+            f"the student's word table has {rows[0]:,} rows and the teacher's {rows[1]:,}, so their words cannot be "
+            "compared: give both the same number (padding of tables counts), or --alpha 1 for the true words alone"
+        )
     own, theirs = count_heads(student.encoder), count_heads(teacher.encoder)
     if needed & {"attention", "scores"} and own != theirs:
         raise InputError(
