@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 def launch(command: Sequence[str], count: int = 2) -> None:
-    """What `accelerate launch --cpu --num_processes 2` sets up, without the time its own process takes."""
+    """What `torchrun --nproc_per_node 2` sets up, without the time its own process takes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

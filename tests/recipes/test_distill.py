@@ -171,6 +171,9 @@ def test_a_cache_teaches_like_the_teacher(given: dict, tmp_path: Path) -> None:
     cached = lessons.losses(Path(given["output_dir"]))
     distill.run(lessons.settings_of(**settings, overwrite_output_dir=True))
     assert lessons.losses(Path(given["output_dir"])) == cached
+    distill.run(
+        lessons.settings_of(**{**settings, "method": "none"}, overwrite_output_dir=True)
+    )  # needs less
     assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").glob("shard-*")} == shards
     distill.run(lessons.settings_of(**{**settings, "cache_dir": None}, overwrite_output_dir=True))
     live = lessons.losses(Path(given["output_dir"]))

@@ -290,6 +290,9 @@ def test_distances_by_layer() -> None:
     assert rows[1]["feature_map"] == pytest.approx(0, abs=1e-6)
     assert rows[2]["attention"] > 1e-3
     assert rows[2]["feature_map"] > 1e-5
+    uneven = [collated(range(3)), collated([3])]
+    for whole, cut in zip(teaching.distances(pupil, [given]), teaching.distances(pupil, uneven), strict=True):
+        assert cut == pytest.approx(whole, rel=1e-4, abs=1e-6), "however examples are batched"
 
 
 def test_a_teacher_of_transformers(tmp_path: Path) -> None:
@@ -332,6 +335,18 @@ def test_a_cache_gives_what_the_teacher_gave(tmp_path: Path, name: str) -> None:
         assert torch.allclose(seen.parts[key][real], values[real], atol=2e-3, rtol=2e-3), key
 
 
+def test_a_cache_serves_whoever_looks_at_less(tmp_path: Path) -> None:
+    """And goes on with all it promised, so that the next one finds it."""
+    master, all_of_it = teacher(head=None), Wanted(frozenset({1, 4}), frozenset({2}))
+    Cache(tmp_path, master, all_of_it, data="d", examples=4, shard=2)
+    less = Wanted(frozenset({4}))
+    Cache(tmp_path, master, less, data="d", examples=4, shard=2).fill(collated)
+    again = Cache(tmp_path, master, all_of_it, data="d", examples=4, shard=2)
+    given = collated([3])
+    seen, live = again.view([3], given["attention_mask"], all_of_it), master.look(given, all_of_it)
+    assert set(seen.parts) == set(live.parts)
+
+
 def test_a_cache_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     master, wanted = teacher(head=None), Wanted(frozenset({1}))
     cache = Cache(tmp_path, master, wanted, data="d", examples=4, shard=1)
@@ -371,13 +386,16 @@ def test_huge_values_are_not_kept_in_half(tmp_path: Path) -> None:
         ({"data": "e"}, "are of other data"),
         ({"examples": 5}, "are of 4 examples, not of 5"),
         ({"wanted": Wanted(frozenset({2}))}, "do not hold what this method looks at"),
+        ({"teacher": "bf16"}, "were read in the precision no, not bf16"),
     ],
 )
 def test_a_cache_of_something_else_is_refused(tmp_path: Path, changes: dict, said: str) -> None:
     given = {"data": "d", "examples": 4, "wanted": Wanted(frozenset({1})), "teacher": teacher(head=None)}
     cache = Cache(tmp_path, given["teacher"], given["wanted"], data="d", examples=4)
     cache.fill(collated)
-    if "teacher" in changes:
+    if changes.get("teacher") == "bf16":
+        changes = {"teacher": replace(given["teacher"], precision="bf16")}
+    elif "teacher" in changes:
         changes = {"teacher": teacher(head=None)}
         with torch.no_grad():
             changes["teacher"].encoder.blocks[3].output.bias[0] += 1e-3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pocketbert.errors import InputError
@@ -54,7 +56,10 @@ def test_what_each_method_looks_at() -> None:
     assert first["minilm"].layers == (3,)
     assert set(first["auxiliary"].losses) == set(first["joint"].losses) | set(first["none"].losses)
     assert first["distilbert"].losses == {"soft": 5, "hard": 2, "cosine": 1}
-    assert set(first["tinybert"].losses) == {"scores", "hidden", "embeddings"}
+    # Its authors add four layers up; here a layer's loss is a mean.
+    assert first["tinybert"].losses == {"scores": 4, "hidden": 4, "embeddings": 1}
+    unlike = replace(course, weights=Weights(attention=0))
+    assert set(schedule("tinybert", unlike)[0].losses) == {"hidden", "embeddings"}
     assert first["joint"].rates == {f"block.{block}": 1 for block in range(4)}
     assert first["none"].rates["head"] == 1
 

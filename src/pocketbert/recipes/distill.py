@@ -58,6 +58,8 @@ from pocketbert.transfer.teaching import Teaching, check, projection, relation_h
 COPIED: dict[Method, Initialise] = {"progressive": "ends", "joint": "ends", "distilbert": "blocks"}
 """What a fresh student takes over from its teacher, as the methods' authors have it; elsewhere nothing."""
 
+MEASURED = 128
+"""Held-out examples that distances are measured on."""
 TERMS = (
     "method", "teacher_layers", "feature_map_weight", "attention_weight", "mean_weight", "variance_weight",
     "statistics", "alpha", "temperature", "relation_heads", "lower_rate", "student_dropout",
@@ -188,12 +190,10 @@ def run(settings: Settings) -> dict[str, Any]:
             **learnt(settings),
         },
     )
-    size = settings.per_device_train_batch_size
+    size, count = settings.per_device_train_batch_size, min(len(held_examples), MEASURED)
     some = [
-        goal.collate(
-            [held_examples[number] for number in range(start, min(start + size, len(held_examples)))]
-        )
-        for start in range(0, min(len(held_examples), 4 * size), size)
+        goal.collate([held_examples[number] for number in range(start, min(start + size, count))])
+        for start in range(0, count, size)
     ]
     distances = teaching.distances(lesson, some)
     if processes().is_main_process:
@@ -286,15 +286,8 @@ def filled(
         raise InputError("there is no cache without a cache_dir")
     process = processes()
     data = fingerprint(
-        tokens=checkpoint.read_json(tokens_folder(settings) / "index.json"),
-        **{
-            name: getattr(settings, name)
-            for name in ("objective", "max_seq_length", "mlm_probability", "seed")
-        },
-        **{
-            name: getattr(settings, name)
-            for name in ("max_predictions_per_seq", "whole_word_mask", "dupe_factor")
-        },
+        **learnt(settings),
+        seed=settings.seed,
         split=None if settings.validation_file else settings.validation_split,
     )
     with process.main_process_first():

@@ -176,7 +176,7 @@ def _accelerator(settings: LoopSettings) -> Accelerator:
     if accelerator.distributed_type not in _WHOLE:
         raise InputError(
             f"accelerate is set to {accelerator.distributed_type.value}; the loop runs in one process or in several "
-            "(accelerate launch --multi_gpu or --cpu, or torchrun), and cuts the model into shards itself "
+            "(torchrun, or accelerate launch --multi_gpu), and cuts the model into shards itself "
             "(--sharding full)"
         )
     return accelerator

@@ -45,7 +45,7 @@ class Cache:
         examples: int,
         shard: int | None = None,
     ) -> None:
-        """Open a cache, or begin one; `data` is a hash of what the teacher reads."""
+        """Open a cache, or begin one; `data` is a hash of what the teacher reads. One that holds more serves, too."""
         self.folder, self.teacher, self.wanted, self.examples = Path(folder), teacher, wanted, examples
         self.shard = shard or EXAMPLES_IN_A_SHARD
         self.heads = count_heads(teacher.encoder)
@@ -53,6 +53,7 @@ class Cache:
         described = {
             "version": VERSION,
             "teacher": teacher.fingerprint(),
+            "precision": teacher.precision,
             "data": data,
             "examples": examples,
             "wanted": {name: sorted(getattr(wanted, name)) for name in ("maps", "attentions", "vectors")},
@@ -60,7 +61,9 @@ class Cache:
         }
         index = self.folder / "cache.json"
         if index.is_file():
-            self._check(read_json(index), described)
+            saved = read_json(index)
+            self._check(saved, described)
+            self.wanted = Wanted(**{name: frozenset(layers) for name, layers in saved["wanted"].items()})
         else:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(index, {**described, "name": teacher.name})
@@ -143,17 +146,20 @@ class Cache:
     def _check(self, saved: Mapping[str, Any], described: Mapping[str, Any]) -> None:
         reasons = {
             "teacher": f"are of another teacher ({saved.get('name')}) than {self.teacher.name}",
+            "precision": f"were read in the precision {saved.get('precision')}, not {self.teacher.precision}",
             "data": "are of other data: another corpus, vocabulary, length, seed or objective",
             "examples": f"are of {saved.get('examples')} examples, not of {self.examples}",
-            "wanted": "do not hold what this method looks at",
             "examples_in_a_shard": "are cut into other shards",
             "version": f"have format {saved.get('version')}, not {VERSION}",
         }
-        for name, reason in reasons.items():
-            if saved.get(name) != described[name]:
-                raise InputError(
-                    f"the cached views in {self.folder} {reason}: give another --cache_dir, or delete that folder"
-                )
+        found = [reason for name, reason in reasons.items() if saved.get(name) != described[name]]
+        held = saved.get("wanted", {})
+        if not all(set(layers) <= set(held.get(name, ())) for name, layers in described["wanted"].items()):
+            found.append("do not hold what this method looks at")
+        if found:
+            raise InputError(
+                f"the cached views in {self.folder} {found[0]}: give another --cache_dir, or delete that folder"
+            )
 
 
 def fingerprint(**what: Any) -> str:

@@ -163,9 +163,16 @@ def distilbert(course: Course) -> list[Stage]:
 
 
 def tinybert(course: Course) -> list[Stage]:
-    """General distillation: attention scores and projected feature maps of all layers, embeddings too."""
+    """General distillation: attention scores and projected feature maps of all layers, embeddings too.
+
+    Its authors add layers up where our losses are their mean, so a layer's losses count as often as there are blocks.
+    """
     rates = dict.fromkeys(["embeddings", *course.parts, "projection"], 1.0)
-    losses = {"scores": 1.0, "hidden": 1.0, "embeddings": 1.0}
+    losses = {
+        "scores": course.blocks * course.weights.attention,
+        "hidden": float(course.blocks),
+        "embeddings": 1.0,
+    }
     return [
         course.transfer("transfer", course.transfer_steps, losses, course.layers, rates, falling=True),
         course.distillation(course.distillation_steps, word_losses(course.weights)),

@@ -59,8 +59,10 @@ class Teaching:
         alike = count_heads(student.encoder) == count_heads(self.teacher.encoder)
         rows: list[dict[str, float]] = [{} for _ in blocks]
         device = next(student.parameters()).device
+        examples = sum(len(batch["input_ids"]) for batch in batches)
         for given in batches:
             batch = {name: value.to(device) for name, value in given.items()}
+            share = len(batch["input_ids"]) / examples
             own = Wanted(frozenset(block + 1 for block in blocks), frozenset(blocks if alike else ()))
             theirs = Wanted(
                 frozenset(source + 1 for source in terms.layers), frozenset(terms.layers if alike else ())
@@ -76,7 +78,7 @@ class Teaching:
                         seen.scores(block), taught.scores(source), seen.mask
                     )
                 for name, value in found.items():
-                    rows[block][name] = rows[block].get(name, 0.0) + float(value) / len(batches)
+                    rows[block][name] = rows[block].get(name, 0.0) + float(value) * share
         return rows
 
 
