@@ -19,10 +19,12 @@ import processes
 from pocketbert.cli import main
 from pocketbert.errors import InputError, TrainingError
 from pocketbert.heads import build, load, save
+from pocketbert.model import preset
 from pocketbert.recipes import distill
 from pocketbert.text import Tokenizer
 from pocketbert.train import catalogue
 from pocketbert.train.log import read_log
+from pocketbert.train.plan import saved_bytes
 from pocketbert.train.state import checkpoints, read_folder
 from pocketbert.transfer.methods import METHODS
 from recipes import lessons
@@ -317,12 +319,33 @@ def test_plans_need_neither_weights_nor_texts(capsys: pytest.CaptureFixture[str]
     assert plan["memory"]["moments"] == 8 * 36_597_564, (
         "the published size of MobileBERT with its pre-training heads"
     )
+    fewer = [*flags, "--max_steps", "10500", "--json"]
+    assert main(["plan", "distill", *fewer]) == 0
+    assert [phase["steps"] for phase in json.loads(capsys.readouterr().out)["phases"]] == [10_000, 500]
     assert main(["plan", "distill", *flags]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].split() == ["stage", "steps", "tokens", "FLOPs", "time"]
     assert shown[-1].startswith("memory of a process: weights 146.4 MB")
     assert main(["plan", "squad"]) == 2
     assert "there are plans for: distill, pretrain" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["joint", "minilm"])
+def test_a_plan_counts_what_losses_keep(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [
+        "--teacher",
+        "bert-nano",
+        "--student",
+        "bert-nano",
+        "--method",
+        method,
+        "--max_seq_length",
+        "128",
+    ]
+    flags += ["--distillation_steps", "0", "--per_device_train_batch_size", "8", "--flops_per_second", "1e9"]
+    assert main(["plan", "distill", *flags, "--json"]) == 0
+    kept = json.loads(capsys.readouterr().out)["memory"]["activations"]
+    assert kept > 1.1 * saved_bytes(preset("bert-nano"), batch=8, length=128)
 
 
 def test_a_plan_measures_this_machine(capsys: pytest.CaptureFixture[str]) -> None:

@@ -274,8 +274,13 @@ def test_what_cannot_be_taught_is_said_before_the_first_step(method, name, chang
 
 def test_relation_heads_divide_both_widths() -> None:
     student = model("mobilebert-nano", intra_bottleneck_size=24, num_attention_heads=3)
-    assert relation_heads(student, teacher("bert-nano", None)) == 4
-    assert relation_heads(student, teacher("bert-nano", None, hidden_size=33, num_attention_heads=11)) == 3
+    assert relation_heads(student.encoder, teacher("bert-nano", None).encoder) == 4
+    assert (
+        relation_heads(
+            student.encoder, teacher("bert-nano", None, hidden_size=33, num_attention_heads=11).encoder
+        )
+        == 3
+    )
 
 
 def test_distances_by_layer() -> None:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from pocketbert.data.objectives import HEADS
-from pocketbert.model import Config
+from pocketbert.heads import build
+from pocketbert.model import Config, HeadKind, build_encoder
 from pocketbert.train.plan import (
     Phase,
     Plan,
     forward_flops,
+    kept_bytes,
     measured_speed,
     parameters,
     saved_bytes,
     training_memory,
     word_flops,
 )
+from pocketbert.transfer.layers import LayerMap
+from pocketbert.transfer.lesson import Lesson, Terms
 from pocketbert.transfer.schedule import WORD_LOSSES, Stage
+from pocketbert.transfer.teaching import projection, relation_heads
+from pocketbert.transfer.views import INPUTS, look
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,49 @@ class Costs:
         return forward_flops(config, length=self.length, depth=depth)
 
 
-def planned(settings: Any, phases: Sequence[Phase], model: Config, teacher: Config | None = None) -> Plan:
-    """The plan of a run; `settings` have the number of processes and, unless it is to be measured, their speed."""
+@dataclass(frozen=True)
+class Lessons:
+    """What autograd keeps of a batch in a stage: of the student, and of what its losses compare."""
+
+    student: Config
+    teacher: Config
+    layers: LayerMap
+    relation_heads: int | None
+    head: HeadKind
+    batch: int
+    length: int
+    words: int
+
+    def saved_bytes(self, stage: Stage) -> int:
+        """Bytes of a stage, found on torch's meta device."""
+        with torch.device("meta"):
+            student, teacher = build(self.student, self.head), build_encoder(self.teacher)
+            heads = self.relation_heads or relation_heads(student.encoder, teacher)
+            terms = Terms(layers=self.layers, teacher_blocks=len(teacher.blocks), relation_heads=heads)
+            lesson = Lesson(student, terms, projection(self.student, self.teacher, [stage]))
+            rows, guessed = (
+                torch.zeros(self.batch, size, dtype=torch.long) for size in (self.length, self.words)
+            )
+            batch = dict.fromkeys(INPUTS, rows) | {"attention_mask": torch.ones_like(rows)}
+            batch |= {"positions": guessed, "labels": guessed, "sentence_labels": guessed[:, 0]}
+            with torch.no_grad():
+                taught = look(teacher, batch, terms.teaching(stage))
+            logits = torch.empty(self.batch, self.words, self.teacher.vocab_size)
+            soft = logits if "soft" in stage.losses else None
+            return kept_bytes(lesson, lambda: lesson(batch, stage, taught, soft))
+
+
+def planned(
+    settings: Any,
+    phases: Sequence[Phase],
+    model: Config,
+    teacher: Config | None = None,
+    activations: int | None = None,
+) -> Plan:
+    """The plan of a run; `settings` have the number of processes and, unless it is to be measured, their speed.
+
+    `activations` are the bytes that autograd keeps of a batch; by default those of the model that guesses words.
+    """
     batch, length, head = (
         settings.per_device_train_batch_size,
         settings.max_seq_length,
@@ -68,8 +117,10 @@ def planned(settings: Any, phases: Sequence[Phase], model: Config, teacher: Conf
     memory = training_memory(parameters(model, head), shards=shards)
     if teacher is not None:
         memory["teacher"] = 4 * parameters(teacher, head)
-    logits = 8 * batch * words_of(settings) * model.vocab_size  # of the word table, and their gradient
-    memory["activations"] = saved_bytes(model, batch=batch, length=length) + logits
+    if activations is None:
+        logits = 8 * batch * words_of(settings) * model.vocab_size  # of the word table, and their gradient
+        activations = saved_bytes(model, batch=batch, length=length) + logits
+    memory["activations"] = activations
     return Plan(
         phases=phases,
         sequences=batch * settings.gradient_accumulation_steps * settings.processes,
@@ -79,6 +130,16 @@ def planned(settings: Any, phases: Sequence[Phase], model: Config, teacher: Conf
         measured=speed is None,
         memory=memory,
     )
+
+
+def within(stages: Sequence[Stage], max_steps: int | None) -> list[Stage]:
+    """The stages, or what of them comes before a run's last step."""
+    found: list[Stage] = []
+    for stage in stages:
+        left = None if max_steps is None else max_steps - sum(before.steps for before in found)
+        if left is None or left > 0:
+            found.append(stage if left is None else replace(stage, steps=min(stage.steps, left)))
+    return found
 
 
 def words_of(settings: Any) -> int:

@@ -75,14 +75,14 @@ def transfer_first(
     )
     stages = schedule(method, course)
     check(model, teacher, stages)
-    fitting = projection(model, teacher, stages)
+    fitting = projection(model.config, teacher.config, stages)
     if fitting is not None:
         stages = schedule(method, replace(course, fresh=("embeddings", "projection")))
     terms = Terms(
         layers=layer_map(settings.teacher_layers, student=blocks, teacher=teacher.blocks),
         teacher_blocks=teacher.blocks,
         statistics=teacher.statistics,
-        relation_heads=relation_heads(model, teacher),
+        relation_heads=relation_heads(model.encoder, teacher.encoder),
     )
     teaching = Teaching(teacher, terms)
 

@@ -26,7 +26,7 @@ from pocketbert.data.objectives import HEADS, Example, Examples, Objective, scor
 from pocketbert.errors import InputError
 from pocketbert.heads import Model, build, load, save
 from pocketbert.model import PRESETS, Config, Encoder
-from pocketbert.recipes._plans import Costs, planned, words_of
+from pocketbert.recipes._plans import Costs, Lessons, planned, within, words_of
 from pocketbert.recipes._texts import (
     TextSettings,
     check_head,
@@ -237,7 +237,7 @@ def enrolled(
     course = course_of(settings, blocks, fresh=fresh, sharing=owners(student.encoder))
     stages = schedule(settings.method, course)
     check(student, teacher, stages)
-    fitting = projection(student, teacher, stages)
+    fitting = projection(student.config, teacher.config, stages)
     if fitting is not None:
         stages = schedule(settings.method, replace(course, fresh=(*fresh, "projection")))
     terms = Terms(
@@ -245,7 +245,7 @@ def enrolled(
         teacher_blocks=teacher.blocks,
         statistics=teacher.statistics if settings.statistics == "auto" else settings.statistics,
         temperature=settings.temperature or (2.0 if settings.method == "distilbert" else 1.0),
-        relation_heads=settings.relation_heads or relation_heads(student, teacher),
+        relation_heads=settings.relation_heads or relation_heads(student.encoder, teacher.encoder),
     )
     if not settings.student_dropout:
         without_dropout(student)
@@ -346,9 +346,15 @@ def plan(settings: Any) -> Plan:
         student = replace(known_config(settings.student), vocab_size=teacher.vocab_size)
     blocks = student.num_hidden_layers
     layers = layer_map(settings.teacher_layers, student=blocks, teacher=teacher.num_hidden_layers)
-    stages = schedule(settings.method, course_of(settings, blocks))
-    costs = Costs(student, teacher, layers, length=settings.max_seq_length, words=words_of(settings))
-    return planned(settings, [costs.phase(stage) for stage in stages], student, teacher=teacher)
+    stages = within(schedule(settings.method, course_of(settings, blocks)), settings.max_steps)
+    length, words = settings.max_seq_length, words_of(settings)
+    costs = Costs(student, teacher, layers, length=length, words=words)
+    lessons = Lessons(
+        student, teacher, layers, settings.relation_heads,
+        head=HEADS[settings.objective], batch=settings.per_device_train_batch_size, length=length, words=words,
+    )  # fmt: skip
+    most = max(lessons.saved_bytes(stage) for stage in stages[-2:])  # the last block's turn, and the words'
+    return planned(settings, [costs.phase(stage) for stage in stages], student, teacher, activations=most)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ what autograd keeps of one batch, found by running the model on torch's meta dev
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pocketbert.heads import build
 from pocketbert.model import Config, HeadKind, build_encoder
@@ -126,19 +126,24 @@ def parameters(config: Config, head: HeadKind | None = None) -> int:
 
 
 def saved_bytes(config: Config, *, batch: int, length: int) -> int:
-    """What autograd keeps of one batch for the backward pass, weights not counted."""
+    """What autograd keeps of one batch for the backward pass of an encoder, weights not counted."""
     with torch.device("meta"):
         encoder = build_encoder(config)
         ids = torch.zeros(batch, length, dtype=torch.long)
-        own = {weight.untyped_storage()._cdata for weight in encoder.parameters()}
-        kept: dict[int, Tensor] = {}
+        return kept_bytes(encoder, lambda: encoder(ids, torch.ones_like(ids)))
 
-        def keep(tensor: Tensor) -> Tensor:
-            kept[tensor.untyped_storage()._cdata] = tensor
-            return tensor
 
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            encoder(ids, torch.ones_like(ids))
+def kept_bytes(model: nn.Module, forward: Callable[[], object]) -> int:
+    """What autograd keeps of a forward pass for its backward pass, the model's weights not counted."""
+    own = {weight.untyped_storage()._cdata for weight in model.parameters()}
+    kept: dict[int, Tensor] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        forward()
     return sum(tensor.untyped_storage().nbytes() for key, tensor in kept.items() if key not in own)
 
 

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from pocketbert.errors import InputError
 from pocketbert.heads import Model
+from pocketbert.model import Config
 from pocketbert.transfer import losses
 from pocketbert.transfer.cache import Cache
 from pocketbert.transfer.lesson import Lesson, Terms, pick
 from pocketbert.transfer.schedule import Stage
 from pocketbert.transfer.teacher import Teacher, missing_head
-from pocketbert.transfer.views import Wanted, attention_width, count_heads, look, shows_scores
+from pocketbert.transfer.views import AnyEncoder, Wanted, attention_width, count_heads, look, shows_scores
 
 
 @dataclass(frozen=True)
@@ -106,17 +107,17 @@ def check(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> None:
         )
 
 
-def relation_heads(student: Model, teacher: Teacher) -> int:
+def relation_heads(student: AnyEncoder, teacher: AnyEncoder) -> int:
     """The most relation heads, up to the larger number of attention heads, that divide both widths."""
-    shared = gcd(attention_width(student.encoder), attention_width(teacher.encoder))
-    most = max(count_heads(student.encoder), count_heads(teacher.encoder))
+    shared = gcd(attention_width(student), attention_width(teacher))
+    most = max(count_heads(student), count_heads(teacher))
     return max(heads for heads in range(1, most + 1) if shared % heads == 0)
 
 
-def projection(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> nn.Module | None:
+def projection(student: Config, teacher: Config, stages: Iterable[Stage]) -> nn.Module | None:
     """What brings the student's feature maps to the teacher's width; TinyBERT learns one even between equals."""
     needed = {name for stage in stages for name in stage.losses}
-    own, theirs = int(student.config.hidden_size), int(teacher.config.hidden_size)
+    own, theirs = int(student.hidden_size), int(teacher.hidden_size)
     by_map = needed & {"feature_map", "mean", "variance", "cosine"}
     if needed & {"hidden", "embeddings"} or (by_map and own != theirs):
         return nn.Linear(own, theirs)
