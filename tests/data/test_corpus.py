@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import small_corpus
 from pocketbert.data.corpus import Corpus, Tokens, open_corpus, prepare
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, TrainingError
 from pocketbert.text import Tokenizer
 
 DOCUMENTS = [
@@ -138,6 +139,11 @@ def test_what_is_not_there_or_not_text(tmp_path, tokenizer) -> None:
     (tmp_path / "empty").write_text("\n\n")
     with pytest.raises(InputError, match="the corpus is empty"):
         prepare(open_corpus(tmp_path / "empty", "sentences"), tokenizer, tmp_path / "tokens")
+    assert not (tmp_path / "tokens").exists()
+    (tmp_path / "unreadable").write_text("\u200b\n\n")
+    with pytest.raises(InputError, match="1 documents hold nothing that the tokenizer can read"):
+        prepare(open_corpus(tmp_path / "unreadable", "sentences"), tokenizer, tmp_path / "tokens")
+    assert not list((tmp_path / "tokens").iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +208,44 @@ def test_several_workers_write_what_one_does_and_a_stopped_run_goes_on(corpus, t
     prepare(corpus, tokenizer, resumed, shard_characters=3000)
     assert contents(resumed) == contents(alone)
     assert {path: path.stat().st_mtime_ns for path in before} == before, "whole shards are left alone"
+
+
+def test_a_killed_worker_is_told_and_the_next_run_goes_on(corpus, tokenizer, tmp_path) -> None:
+    def kill(_progress) -> None:
+        for worker in multiprocessing.active_children():
+            worker.kill()
+
+    with pytest.raises(TrainingError, match=r"one of 2 workers died .* again with fewer workers"):
+        prepare(corpus, tokenizer, tmp_path / "killed", shard_characters=3000, workers=2, progress=kill)
+    prepare(corpus, tokenizer, tmp_path / "killed", shard_characters=3000)
+    prepare(corpus, tokenizer, tmp_path / "whole", shard_characters=3000)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("plan", ['{"texts": []}', '{"texts"', "3"])
+def test_a_plan_without_a_shard_binds_nobody(plan, corpus, tokenizer, tmp_path) -> None:
+    (tmp_path / "plan.json").write_text(plan)
+    assert len(prepare(corpus, tokenizer, tmp_path)) == 30
+    (tmp_path / "index.json").unlink()
+    (tmp_path / "plan.json").write_text(plan)
+    with pytest.raises(InputError, match=r"holds .*shards.*; give another folder, or delete this one"):
+        prepare(corpus, tokenizer, tmp_path)
+
+
+def test_what_is_damaged_is_made_again(corpus, tokenizer, tmp_path) -> None:
+    prepare(corpus, tokenizer, tmp_path, shard_characters=3000)
+    before = contents(tmp_path)
+    (tmp_path / "shard-00001" / "tokens.npy").write_bytes(b"torn")
+    with pytest.raises(InputError, match=r"shard-00001 is damaged .*delete it and prepare the corpus again"):
+        prepare(corpus, tokenizer, tmp_path, shard_characters=3000)
+    shutil.rmtree(tmp_path / "shard-00001")
+    prepare(corpus, tokenizer, tmp_path, shard_characters=3000)
+    assert contents(tmp_path) == before
+    (tmp_path / "index.json").write_text("{")
+    with pytest.raises(InputError, match="prepare it again"):
+        Tokens.open(tmp_path)
+    prepare(corpus, tokenizer, tmp_path, shard_characters=3000)
+    assert contents(tmp_path) == before
 
 
 def test_another_tokenizer_or_text_is_refused(corpus, tokenizer, tmp_path) -> None:

@@ -1,7 +1,7 @@
 """Tokenise a corpus once: shards that follow from the texts and the tokenizer alone, however many workers make them.
 
-A run that was stopped goes on with the shards that are missing. A folder that holds the shards of other texts or of
-another tokenizer is refused.
+A run that was stopped goes on with the shards that are missing, and a shard that was deleted is made again. A folder
+that holds the shards of other texts or of another tokenizer is refused.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from pocketbert.data.corpus.plain import Document
-from pocketbert.data.corpus.shards import UNFINISHED, shard_folder, write_shard
+from pocketbert.data.corpus.shards import UNFINISHED, shard_folder, shards_in, write_shard
 from pocketbert.data.corpus.sources import Corpus
-from pocketbert.data.corpus.tokens import INDEX, VERSION, Tokens, read_index
-from pocketbert.errors import InputError
+from pocketbert.data.corpus.tokens import INDEX, VERSION, Tokens
+from pocketbert.errors import InputError, TrainingError
 from pocketbert.text import Tokenizer
 from pocketbert.text.files import write_json
 
@@ -57,30 +60,28 @@ def prepare(
         )
     folder = Path(folder)
     identity = _identity(corpus, tokenizer, shard_characters)
-    if (folder / INDEX).is_file():
-        _check_same(read_index(folder), identity, folder)
+    if _is_whole(folder, identity):
         return Tokens.open(folder, tokenizer)
-    if (folder / _PLAN).is_file():
-        _check_same(json.loads((folder / _PLAN).read_text(encoding="utf-8")), identity, folder)
+    texts = _some(corpus)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / _PLAN, identity)
     for path in folder.glob(f"{UNFINISHED}*"):
         shutil.rmtree(path, ignore_errors=True)
     number = documents = characters = 0
-    with _Workers(workers, folder, tokenizer) as pool:
-        for number, chunk in enumerate(_chunks(corpus.documents(), shard_characters), start=1):
+    with _deaths_told(folder, workers), _Workers(workers, folder, tokenizer) as pool:
+        for number, chunk in enumerate(_chunks(texts, shard_characters), start=1):
             if not shard_folder(folder, number - 1).is_dir():
                 pool.write(number - 1, chunk)
             documents += len(chunk)
             characters += sum(map(_characters, chunk))
             if progress is not None:
                 progress(Progress(number, documents, characters))
-    if not documents:
-        names = ", ".join(source.name for source in corpus.sources[:3])
-        raise InputError(f"the corpus is empty: there is no sentence in {names}")
     index = {**identity, **corpus.describe(), "shards": number}
     tokens = Tokens.from_shards(folder, index)
     if not len(tokens):
+        for path in shards_in(folder):
+            shutil.rmtree(path)
+        (folder / _PLAN).unlink()
         raise InputError(
             f"the corpus is empty: {documents} documents hold nothing that the tokenizer can read"
         )
@@ -157,13 +158,56 @@ def _identity(corpus: Corpus, tokenizer: Tokenizer, shard_characters: int) -> di
     }
 
 
+def _is_whole(folder: Path, wanted: dict[str, Any]) -> bool:
+    """Whether all shards of the corpus are there; those of another one are refused, its mere plan is not."""
+    index = _described(folder / INDEX)
+    if index or shards_in(folder):
+        _check_same(index or _described(folder / _PLAN), wanted, folder)
+    return bool(index) and all(shard_folder(folder, number).is_dir() for number in range(index["shards"]))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What a file says of the shards beside it; nothing if it is not there or damaged."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
 def _check_same(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    if not there:
+        raise InputError(
+            f"{folder} holds shards, but neither {INDEX} nor {_PLAN} tells of which corpus; give another folder, or "
+            "delete this one"
+        )
     differing = [name for name, value in wanted.items() if there.get(name) != value]
     if differing:
         raise InputError(
             f"{folder} holds the shards of another corpus: {' and '.join(differing)} differ; "
             "give another folder, or delete this one"
         )
+
+
+def _some(corpus: Corpus) -> Iterator[Document]:
+    """The documents, of which there is one at least."""
+    documents = corpus.documents()
+    first = next(documents, None)
+    if first is None:
+        names = ", ".join(source.name for source in corpus.sources[:3])
+        raise InputError(f"the corpus is empty: there is no sentence in {names}")
+    return chain([first], documents)
+
+
+@contextmanager
+def _deaths_told(folder: Path, workers: int) -> Iterator[None]:
+    """Within, a worker that the system has killed ends the preparation with a clear error."""
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise TrainingError(
+            f"one of {workers} workers died while tokenising, probably for want of memory; the shards in {folder} are "
+            "whole: run it again with fewer workers, and it goes on where it ended"
+        ) from error
 
 
 def _chunks(documents: Iterator[Document], size: int) -> Iterator[list[Document]]:

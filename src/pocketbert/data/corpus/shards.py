@@ -57,6 +57,11 @@ def shard_folder(folder: Path, number: int) -> Path:
     return folder / f"shard-{number:05d}"
 
 
+def shards_in(folder: Path) -> list[Path]:
+    """All shards that are there."""
+    return sorted(folder.glob("shard-*"))
+
+
 def write_shard(folder: Path, number: int, documents: Iterable[Document], tokenizer: Tokenizer) -> None:
     """Tokenise documents into a shard. A sentence or document of which no token is left is dropped."""
     kind: type[np.unsignedinteger[Any]] = np.uint16 if tokenizer.size <= 1 << 16 else np.uint32
