@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import multiprocessing
 import shutil
@@ -112,7 +113,7 @@ def test_folders_and_patterns_are_read_in_the_order_of_names(tmp_path) -> None:
     ("text", "form", "message"),
     [
         ("only\nlines\n", "auto", "format=sentences, format=documents"),
-        ('{"body": "x"}\n', "jsonl", r"line 1 has no field 'text'; .* it has body"),
+        ('{"body": "x"}\n', "jsonl", r"line 1 has no field 'text'; .* by --text_field .*: it has body"),
         ('{"text": 3}\n', "jsonl", "'text' is of the type int"),
         ("[1]\n", "jsonl", "every line must be an object"),
         ("{\n", "jsonl", "line 1 is not a JSON object"),
@@ -144,6 +145,26 @@ def test_what_is_not_there_or_not_text(tmp_path, tokenizer) -> None:
     with pytest.raises(InputError, match="1 documents hold nothing that the tokenizer can read"):
         prepare(open_corpus(tmp_path / "unreadable", "sentences"), tokenizer, tmp_path / "tokens")
     assert not list((tmp_path / "tokens").iterdir())
+
+
+def test_a_compressed_text_is_to_be_unpacked(tmp_path) -> None:
+    (tmp_path / "corpus.txt.gz").write_bytes(gzip.compress(b"One.\n\nTwo.\n"))
+    with pytest.raises(InputError, match=r"corpus.txt.gz is compressed; unpack it first \(gunzip"):
+        open_corpus(tmp_path / "corpus.txt.gz")
+
+
+def test_a_damaged_page_of_parquet_names_the_file(tmp_path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / "corpus.parquet"
+    texts = [f"Sentence {number} of many." for number in range(3000)]
+    parquet.write_table(pa.table({"text": texts}), path, use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    data[2000:4000] = b"\xff" * 2000
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"corpus.parquet is damaged \(.+\); get the file again"):
+        list(open_corpus(path).documents())
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +232,10 @@ def test_several_workers_write_what_one_does_and_a_stopped_run_goes_on(corpus, t
 
 
 def test_a_killed_worker_is_told_and_the_next_run_goes_on(corpus, tokenizer, tmp_path) -> None:
-    def kill(_progress) -> None:
-        for worker in multiprocessing.active_children():
-            worker.kill()
+    def kill(progress) -> None:
+        if progress.shards == 2:  # both have begun
+            for worker in multiprocessing.active_children():
+                worker.kill()
 
     with pytest.raises(TrainingError, match=r"one of 2 workers died .* again with fewer workers"):
         prepare(corpus, tokenizer, tmp_path / "killed", shard_characters=3000, workers=2, progress=kill)

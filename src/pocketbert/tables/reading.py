@@ -22,6 +22,11 @@ FORMS: dict[str, Form] = {
     ".parquet": "parquet",
 }  # fmt: skip
 Quotes = Literal["fields", "characters"]
+# How a packed file begins, and what unpacks it.
+_PACKED = {
+    b"\x1f\x8b": "gunzip -k", b"BZh": "bunzip2 -k", b"\xfd7zXZ": "unxz -k", b"\x28\xb5\x2f\xfd": "unzstd",
+    b"PK\x03\x04": "unzip",
+}  # fmt: skip
 
 
 def read_rows(
@@ -67,11 +72,26 @@ def open_lines(path: Path, *, newline: str | None = None) -> Iterator[str]:
         with path.open(encoding="utf-8-sig", newline=newline) as file:
             yield from file
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8 ({error.reason}); convert it first: iconv -t UTF-8 {path}"
-        ) from error
+        raise InputError(_not_text(path, error.reason)) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def parquet_batches(file: Any, path: Path, columns: Sequence[str]) -> Iterator[Any]:
+    """The rows of an open Parquet file by the thousand; all columns if none is named."""
+    try:
+        yield from file.iter_batches(batch_size=1024, columns=list(columns) or None)
+    except Exception as error:  # the library raises errors of its own kinds
+        raise InputError(f"{path} is damaged ({error}); get the file again, or write it anew") from error
+
+
+def _not_text(path: Path, reason: str) -> str:
+    with path.open("rb") as file:
+        start = file.read(8)
+    for beginning, tool in _PACKED.items():
+        if start.startswith(beginning):
+            return f"{path} is compressed; unpack it first ({tool} {path}), and give the file that comes out"
+    return f"{path} is not UTF-8 ({reason}); convert it first: iconv -t UTF-8 {path}"
 
 
 Line = tuple[int, list[str]]  # number of the line, its fields
@@ -176,7 +196,7 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     check_columns(str(path), columns, names)
     number = 0
     with file:
-        for batch in file.iter_batches(batch_size=1024, columns=list(columns) or None):
+        for batch in parquet_batches(file, path, columns):
             for cells in batch.to_pylist():
                 yield Row(f"{path}, row {number}", cells)
                 number += 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from pocketbert.data.corpus.plain import Document, from_sentences, from_text, lines
 from pocketbert.errors import InputError, require
+from pocketbert.tables.reading import parquet_batches
 
 
 def from_json_lines(path: Path, field: str) -> Iterator[Document]:
@@ -40,7 +41,7 @@ def from_parquet(path: Path, field: str) -> Iterator[Document]:
         raise InputError(_no_field(str(path), field, names))
     number = 0
     with file:
-        for batch in file.iter_batches(batch_size=1024, columns=[field]):
+        for batch in parquet_batches(file, path, [field]):
             for value in batch.column(0).to_pylist():
                 yield _document({field: value}, field, f"{path}, row {number}")
                 number += 1
@@ -71,4 +72,7 @@ def _document(row: Mapping[str, object], field: str, place: str) -> Document:
 
 def _no_field(place: str, field: str, names: object) -> str:
     known = ", ".join(map(str, names)) if isinstance(names, (list, tuple, Mapping)) else str(names)
-    return f"{place} has no field {field!r}; name the one with the text by field=…: it has {known}"
+    return (
+        f"{place} has no field {field!r}; name the one with the text by --text_field (in Python, field=…): "
+        f"it has {known}"
+    )
