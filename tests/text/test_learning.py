@@ -68,9 +68,21 @@ def test_odd_texts_and_wrong_options() -> None:
         ({"kind": "morse"}, "kind 'morse'; there are wordpiece"),
         ({"size": 3}, "wordpiece needs 6"),
         ({"size": 100, "kind": "bpe"}, "bpe needs 261"),
+        ({"alphabet": 0}, "alphabet is 0; it must be a whole number from 1 up"),
+        ({"alphabet": -1}, "alphabet is -1; it must be a whole number from 1 up"),
     ]:
         with pytest.raises(InputError, match=message):
             learn_tokenizer(**{"texts": TEXTS, **options})
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "unigram", "unigram-xlnet"])
+def test_a_size_that_cannot_be_kept_names_the_least(kind) -> None:
+    with pytest.raises(InputError, match=f"of 12 words is too small; {kind} needs") as caught:
+        learn_tokenizer(TEXTS, kind=kind, size=12)
+    least = int(str(caught.value).split()[-3])
+    assert learn_tokenizer(TEXTS, kind=kind, size=least).size == least
+    with pytest.raises(InputError, match=f"{kind} needs {least} at least"):
+        learn_tokenizer(TEXTS, kind=kind, size=least - 1)
 
 
 def test_the_verb(tmp_path, capsys) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from pocketbert.errors import TokenizerError
+from pocketbert.errors import PocketbertError, TokenizerError
 from pocketbert.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # imported when an engine is built, so that `import pocketbert.text` stays cheap
@@ -123,7 +123,7 @@ def panics_caught() -> Iterator[None]:
     """Turn whatever the library throws into a `TokenizerError`; its panics are not even an `Exception`."""
     try:
         yield
-    except TokenizerError:
+    except PocketbertError:
         raise
     except Exception as error:
         raise TokenizerError(f"the tokenizer failed: {error}") from error

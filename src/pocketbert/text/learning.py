@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_count
 from pocketbert.text import bytepairs, unigram, wordpiece
 from pocketbert.text.bytepairs import ALPHABET, BytePairs
 from pocketbert.text.engine import SURROGATE, panics_caught
@@ -58,9 +58,8 @@ def learn_tokenizer(
         raise InputError(
             f"there is no tokenizer of the kind {kind!r}; there are {', '.join(get_args(TokenizerKind))}"
         )
-    least = len(_SPECIAL[kind]) + (len(ALPHABET) if kind == "bpe" else 1)
-    if size < least:
-        raise InputError(f"a vocabulary of {size} words is too small; {kind} needs {least} at least")
+    check_count("alphabet", alphabet)
+    _check_size(kind, size, len(_SPECIAL[kind]) + (len(ALPHABET) if kind == "bpe" else 1))
     given = _Texts(texts if iter(texts) is not texts else list(texts))
     if not any(text.strip() for text in given):
         raise InputError("there is no text to learn a tokenizer from")
@@ -94,6 +93,8 @@ def _wordpiece(
         ),
     )
     words = library.get_vocab()
+    # The trainer keeps all single characters, however small the vocabulary is to be: they are the least.
+    _check_size("wordpiece", size, len(words))
     ordered = tuple(sorted(words, key=words.__getitem__))
     return WordPiece(Vocabulary(ordered, roles), lowercase=lowercase, strip_accents=accents)
 
@@ -142,6 +143,8 @@ def _unigram(
 
     bare = settings(special, (0.0,) * len(special))
     library = bare.engine().untrained(models.Unigram())
+    # The trainer keeps all characters, and counts only while it adds pieces: there must be room for one.
+    _check_size(kind, size, len(special) + len(_characters(texts, library)) + 1)
     library.train_from_iterator(
         texts,
         trainers.UnigramTrainer(
@@ -150,6 +153,11 @@ def _unigram(
     )
     pieces = _model(library)["vocab"]
     return settings(tuple(word for word, _ in pieces), tuple(float(score) for _, score in pieces))
+
+
+def _check_size(kind: TokenizerKind, size: int, least: int) -> None:
+    if size < least:
+        raise InputError(f"a vocabulary of {size} words is too small; {kind} needs {least} at least")
 
 
 def _model(library: Any) -> dict[str, Any]:
@@ -167,6 +175,13 @@ def _continuations(texts: Iterable[str], normalizer: Any, alphabet: int) -> list
             inside.update(word[1:])
     frequent = sorted(counts, key=lambda letter: (-counts[letter], letter))[:alphabet]
     return [f"{PREFIX}{letter}" for letter in sorted(inside.intersection(frequent)) if letter.isalnum()]
+
+
+def _characters(texts: Iterable[str], library: Any) -> set[str]:
+    """The characters of all words, as the library prepares them."""
+    words = {word for text in texts for word in text.split(" ")}
+    normal = library.normalizer.normalize_str(" ".join(words))
+    return {letter for word, _ in library.pre_tokenizer.pre_tokenize_str(normal) for letter in word}
 
 
 class _Texts:
