@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 
@@ -60,6 +61,13 @@ def check_count(name: str, value: object, least: int = 1) -> None:
     """Refuse what is no whole number, or too small a one."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} is {value!r}; it must be a whole number from {least} up")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse to write into what is a file, or lies below one."""
+    for part in (path, *path.parents):
+        if part.is_file():
+            raise InputError(f"{path} cannot be a folder to write to: {part} is a file; give another name")
 
 
 def require(module: str, *, extra: str) -> ModuleType:

@@ -237,6 +237,11 @@ def test_a_masked_lm_head_serves_pre_training(tmp_path) -> None:
             ["model=xlnet-nano", "objective=permutation", "whole_word_mask=true"],
             "goes with objectives that mask",
         ),
+        (["model=bert-nano", f"output_dir={__file__}"], "test_pretrain.py is a file; give another name"),
+        (
+            ["model=bert-nano", f"tokens_dir={__file__}/tokens"],
+            "test_pretrain.py is a file; give another name",
+        ),
     ],
 )
 def test_what_cannot_be_trained_says_so(changes, message, corpus, words, tmp_path, capsys) -> None:

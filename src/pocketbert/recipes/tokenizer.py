@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pocketbert.data.corpus import Format, open_corpus
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_folder
 from pocketbert.text.learning import TokenizerKind, learn_tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
@@ -42,6 +42,7 @@ class Settings:
 def run(settings: Settings) -> dict[str, Any]:
     """Learn the tokenizer and write it to output_dir."""
     folder = settings.output_dir
+    check_folder(folder)
     if (folder / "tokenizer.json").exists() and not settings.overwrite_output_dir:
         raise InputError(
             f"{folder} holds a tokenizer already: choose another --output_dir, or add --overwrite_output_dir"

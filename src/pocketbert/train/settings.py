@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pocketbert.errors import InputError
+from pocketbert.errors import InputError, check_folder
 from pocketbert.train.fields import setting
 
 
@@ -91,6 +91,7 @@ class LoopSettings:
 
     def __post_init__(self) -> None:
         """Refuse values no run can use, before anything is loaded."""
+        check_folder(self.output_dir)
         at_least = {
             "per_device_train_batch_size": 1, "gradient_accumulation_steps": 1, "max_steps": 1,
             "max_tokens_per_batch": 1, "eval_steps": 1, "save_steps": 1, "save_total_limit": 1,

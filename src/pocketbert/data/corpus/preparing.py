@@ -23,7 +23,7 @@ from pocketbert.data.corpus.plain import Document
 from pocketbert.data.corpus.shards import UNFINISHED, shard_folder, shards_in, write_shard
 from pocketbert.data.corpus.sources import Corpus
 from pocketbert.data.corpus.tokens import INDEX, VERSION, Tokens
-from pocketbert.errors import InputError, TrainingError
+from pocketbert.errors import InputError, TrainingError, check_folder
 from pocketbert.text import Tokenizer
 from pocketbert.text.files import write_json
 
@@ -59,6 +59,7 @@ def prepare(
             f"workers is {workers} and shard_characters {shard_characters}; both must be 1 or more"
         )
     folder = Path(folder)
+    check_folder(folder)
     identity = _identity(corpus, tokenizer, shard_characters)
     if _is_whole(folder, identity):
         return Tokens.open(folder, tokenizer)
