@@ -58,6 +58,7 @@ def recipe_command(file: Path, settings_class: type[Any], run: Callable[[Any], A
         preset: str | None, config: Path | None, as_json: bool, rest: tuple[str, ...], **flags: str | None
     ) -> int:
         overrides = {name: value for name, value in flags.items() if value is not None}
+        _check_values(overrides)
         _assign(rest, overrides, fields)
         if overrides.get("search") is not None and "search_fixed" in fields:
             overrides["search_fixed"] = _given(overrides)
@@ -162,14 +163,23 @@ def _common(presets: Mapping[str, Path], fields: Mapping[str, Field]) -> list[cl
 def _option(field: Field) -> _Setting:
     note = "required" if field.required else f"default: {shown(field.default)}"
     help_text = f"{field.help[:1].upper()}{field.help[1:]} [{note}]"
+    # Only where the bare flag means something: click takes no value with a dash for an option that can do without.
+    bare = {} if field.flag_value is None else {"flag_value": field.flag_value}
     return _Setting(
         [f"--{field.name}", field.name],
         metavar=f"<{field.allowed}>",
         help=help_text,
         type=str,
         is_flag=False,
-        flag_value=field.flag_value,
+        default=None,
+        **bare,
     )
+
+
+def _check_values(overrides: Mapping[str, str]) -> None:
+    for name, value in overrides.items():
+        if value.startswith("--"):
+            raise InputError(f"--{name} has no value: {value} comes right behind it; write --{name} VALUE")
 
 
 def _assign(rest: tuple[str, ...], overrides: dict[str, Any], fields: Mapping[str, Field]) -> None:
