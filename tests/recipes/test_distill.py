@@ -225,6 +225,7 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
         ({"objective": "permutation"}, "choose another objective"),
         ({"max_seq_length": 200}, "128 positions"),
         ({"alpha": 2.0}, "alpha is 2.0"),
+        ({"temperature": -1.0}, "temperature is -1.0; it must be above 0"),
         ({"method": "minilm", "relation_heads": 5}, "relation_heads is 5"),
         ({"method": "minilm", "relation_heads": -4}, "relation_heads = -4: must be 1 or more"),
         ({"temperature": 0.0}, "temperature = 0.0: must be above 0"),

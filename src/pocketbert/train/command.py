@@ -164,7 +164,7 @@ def _option(field: Field) -> _Setting:
     note = "required" if field.required else f"default: {shown(field.default)}"
     help_text = f"{field.help[:1].upper()}{field.help[1:]} [{note}]"
     # Only where the bare flag means something: click takes no value with a dash for an option that can do without.
-    bare = {} if field.flag_value is None else {"flag_value": field.flag_value}
+    bare: dict[str, Any] = {} if field.flag_value is None else {"flag_value": field.flag_value}
     return _Setting(
         [f"--{field.name}", field.name],
         metavar=f"<{field.allowed}>",

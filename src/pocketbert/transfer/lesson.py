@@ -32,6 +32,11 @@ class Terms:
     temperature: float = 1.0
     relation_heads: int = 1
 
+    def __post_init__(self) -> None:
+        """Refuse what nothing can be compared at."""
+        if self.temperature <= 0:
+            raise InputError(f"temperature is {self.temperature}; it must be above 0")
+
     def teaching(self, stage: Stage) -> Wanted:
         """What a stage needs to see of the teacher."""
         wanted = _wanted(stage, self.layers, self.teacher_blocks)
