@@ -125,8 +125,11 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
 
 def test_a_folder_one_cannot_write_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(TrainingError, match="step 0: cannot write to"):
+    with pytest.raises(InputError, match=r"run cannot be a folder to write to: .*file is a file"):
         toy.run(tmp_path / "file" / "run", max_steps=1)
+    (tmp_path / "log.jsonl").mkdir()
+    with pytest.raises(TrainingError, match="step 0: cannot write to"):
+        toy.run(tmp_path, max_steps=1)
 
 
 def test_an_error_of_the_recipe_comes_through(tmp_path: Path) -> None:
