@@ -228,7 +228,7 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
         ({"temperature": -1.0}, "temperature is -1.0; it must be above 0"),
         ({"method": "minilm", "relation_heads": 5}, "relation_heads is 5"),
         ({"method": "minilm", "relation_heads": -4}, "relation_heads = -4: must be 1 or more"),
-        ({"temperature": 0.0}, "temperature = 0.0: must be above 0"),
+        ({"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ({"stage_warmup_steps": -3}, "stage_warmup_steps = -3"),
         ({"seed": 2**63}, "below 2"),
         ({"teacher": "mobilebert-nano"}, "a preset, a shape without weights: train it first"),

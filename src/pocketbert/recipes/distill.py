@@ -116,10 +116,6 @@ class Settings(TextSettings):
         super().__post_init__()
         if self.stage_warmup_steps < 0:
             raise InputError(f"stage_warmup_steps = {self.stage_warmup_steps}: must be at least 0")
-        if self.temperature is not None and self.temperature <= 0:
-            raise InputError(
-                f"temperature = {self.temperature}: must be above 0; 1 leaves labels as they are"
-            )
         if self.relation_heads is not None and self.relation_heads < 1:
             raise InputError(
                 f"relation_heads = {self.relation_heads}: must be 1 or more, and divide both widths of attention"
@@ -240,11 +236,12 @@ def enrolled(
     fitting = projection(student.config, teacher.config, stages)
     if fitting is not None:
         stages = schedule(settings.method, replace(course, fresh=(*fresh, "projection")))
+    warmth = 2.0 if settings.method == "distilbert" else 1.0
     terms = Terms(
         layers=layers,
         teacher_blocks=teacher.blocks,
         statistics=teacher.statistics if settings.statistics == "auto" else settings.statistics,
-        temperature=settings.temperature or (2.0 if settings.method == "distilbert" else 1.0),
+        temperature=warmth if settings.temperature is None else settings.temperature,
         relation_heads=settings.relation_heads or relation_heads(student.encoder, teacher.encoder),
     )
     if not settings.student_dropout:
