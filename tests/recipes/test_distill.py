@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 import processes
@@ -260,6 +261,61 @@ def test_a_longer_word_table_is_said(given: dict, teacher: Path, tmp_path: Path)
     with pytest.raises(InputError, match="so their words cannot be compared"):
         distill.run(lessons.settings_of(**{**given, "student": str(tmp_path / "padded")}))
     assert not list(Path(given["output_dir"]).glob("checkpoint-*"))
+
+
+@pytest.fixture(scope="module")
+def electra(tmp_path_factory) -> Path:
+    """A teacher that is not of the house, as transformers writes it."""
+    folder = tmp_path_factory.mktemp("teachers") / "electra"
+    config = transformers.ElectraConfig(
+        vocab_size=Tokenizer.load().size, hidden_size=48, embedding_size=32, num_hidden_layers=3,
+        num_attention_heads=6, intermediate_size=64, max_position_embeddings=64,
+    )  # fmt: skip
+    torch.manual_seed(5)
+    transformers.ElectraForMaskedLM(config).save_pretrained(folder)
+    Tokenizer.load().save(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"method": "progressive", "attention_weight": 0.0}, "feature_map"),
+        ({"method": "minilm"}, "relations"),
+        ({"method": "distilbert", "initialise": "fresh"}, "cosine"),
+    ],
+)
+def test_a_teacher_of_transformers(given: dict, electra: Path, changes: dict, expected: str) -> None:
+    distill.run(lessons.settings_of(**{**given, "teacher": str(electra)}, **changes))
+    lines = [dict(line) for line in lessons.losses(Path(given["output_dir"]))]
+    assert len(lines) == 9
+    assert expected in lines[0]
+    assert 0 < lines[-1]["soft"] < float("inf")
+    assert load(given["output_dir"]).report.new == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"method": "progressive"}, "4 attention heads and the teacher 6"),
+        (
+            {"method": "joint", "attention_weight": 0.0},
+            "no soft labels: give --alpha 1 .* or --distillation_",
+        ),
+        ({"method": "distilbert"}, "no soft labels: use --method joint with --distillation_steps 0"),
+    ],
+)
+def test_a_teacher_of_transformers_is_refused_before_the_first_step(
+    given: dict, electra: Path, changes: dict, said: str, tmp_path: Path
+) -> None:
+    teacher = electra
+    if "soft" in said:
+        teacher = tmp_path / "headless"
+        transformers.ElectraModel.from_pretrained(electra).save_pretrained(teacher)
+        Tokenizer.load().save(teacher)
+    with pytest.raises(InputError, match=said):
+        distill.run(lessons.settings_of(**{**given, "teacher": str(teacher)}, **changes))
+    assert not Path(given["output_dir"]).exists()
 
 
 def test_an_empty_corpus_is_said(given: dict, tmp_path: Path) -> None:

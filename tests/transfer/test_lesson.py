@@ -186,7 +186,7 @@ def test_unequal_heads_are_said() -> None:
 
 
 def test_a_teacher_without_a_head_says_what_to_do() -> None:
-    with pytest.raises(InputError, match=r"no masked-LM head.*--alpha 1"):
+    with pytest.raises(InputError, match=r"no masked-LM head.*stages without the loss"):
         teacher(head=None).logits(torch.zeros(1, 1, 32))
 
 
@@ -269,7 +269,7 @@ def test_a_preset_takes_the_teacher_s_vocabulary() -> None:
 def test_what_cannot_be_taught_is_said_before_the_first_step(method, name, changes, said) -> None:
     stages = schedule(method, Course(blocks=4, block_steps=1, distillation_steps=int(method == "none")))
     with pytest.raises(InputError, match=said):
-        check(model("mobilebert-nano"), teacher(name, **changes), stages)
+        check(model("mobilebert-nano"), teacher(name, **changes), stages, method=method)
 
 
 def test_relation_heads_divide_both_widths() -> None:
@@ -315,9 +315,6 @@ def test_a_teacher_of_transformers(tmp_path: Path) -> None:
     total, parts = pupil(given, stage, *taught(pupil, master, stage, given))
     assert float(total.detach()) > 0
     assert float(parts["attention"]) > 0
-    (stage,) = schedule("minilm", Course(blocks=4, block_steps=1, distillation_steps=0))
-    with pytest.raises(InputError, match="does not show its queries"):
-        taught(pupil, master, stage, given)
 
 
 def collated(numbers) -> dict[str, torch.Tensor]:

@@ -74,7 +74,7 @@ def transfer_first(
         owners=owners(model.encoder),
     )
     stages = schedule(method, course)
-    check(model, teacher, stages)
+    check(model, teacher, stages, method=method)
     fitting = projection(model.config, teacher.config, stages)
     if fitting is not None:
         stages = schedule(method, replace(course, fresh=("embeddings", "projection")))

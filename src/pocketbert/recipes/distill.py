@@ -232,7 +232,7 @@ def enrolled(
     fresh = initialise(student, teacher, how, layers)
     course = course_of(settings, blocks, fresh=fresh, sharing=owners(student.encoder))
     stages = schedule(settings.method, course)
-    check(student, teacher, stages)
+    check(student, teacher, stages, method=settings.method)
     fitting = projection(student.config, teacher.config, stages)
     if fitting is not None:
         stages = schedule(settings.method, replace(course, fresh=(*fresh, "projection")))

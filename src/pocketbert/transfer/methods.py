@@ -6,7 +6,7 @@ Every method takes `blocks * block_steps + distillation_steps` steps, so methods
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from pocketbert.errors import InputError
@@ -121,6 +121,20 @@ def schedule(method: Method, course: Course) -> tuple[Stage, ...]:
                 f"every loss of the stage {stage.name!r} has the weight 0: it has nothing to learn"
             )
     return stages
+
+
+def without_soft_labels(method: Method) -> list[str]:
+    """The settings with which a method asks no teacher for words, found by trying them."""
+    short = Course(blocks=1, block_steps=1, distillation_steps=1)
+    tried = {
+        "--alpha 1 for the true words alone": replace(short, weights=Weights(alpha=1.0)),
+        "--distillation_steps 0 to compare layers only": replace(short, distillation_steps=0),
+    }
+    return [
+        setting
+        for setting, course in tried.items()
+        if all("soft" not in stage.losses for stage in schedule(method, course))
+    ]
 
 
 def progressive(course: Course) -> list[Stage]:

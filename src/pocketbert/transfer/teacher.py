@@ -16,8 +16,8 @@ from torch import Tensor
 from pocketbert import hub
 from pocketbert.errors import ConfigError, InputError
 from pocketbert.heads import MaskedLMHead, Model, load
-from pocketbert.model import PRESETS, Config, Encoder, EncoderOutput
-from pocketbert.model.foreign import ForeignEncoder
+from pocketbert.model import PRESETS, Config, EncoderOutput
+from pocketbert.model.foreign import ForeignEncoder, ForeignWords
 from pocketbert.text import Tokenizer
 from pocketbert.transfer.losses import Statistics
 from pocketbert.transfer.views import AnyEncoder, View, Wanted, look
@@ -68,9 +68,11 @@ class Teacher:
         return int(self.config.num_hidden_layers)
 
     @property
-    def words(self) -> MaskedLMHead | None:
+    def words(self) -> MaskedLMHead | ForeignWords | None:
         """The masked-LM head, if there is one whose weights were loaded."""
-        return words_head(self.model) if isinstance(self.model, Model) else None
+        if isinstance(self.model, Model):
+            return words_head(self.model)
+        return self.model.words if isinstance(self.model, ForeignEncoder) else None
 
     @property
     def statistics(self) -> Statistics:
@@ -91,17 +93,26 @@ class Teacher:
     def logits(self, last: Tensor) -> Tensor:
         """What the teacher says of words, given its last feature map at some positions: (B, P, W) -> (B, P, V)."""
         head = self.words
-        if head is None or not isinstance(self.encoder, Encoder):
-            raise InputError(missing_head(self.name))
+        if head is None:
+            raise InputError(
+                f"the teacher {self.name} has no masked-LM head, so it has no soft labels: choose a teacher that has "
+                "one, or stages without the loss 'soft'"
+            )
         self.model.to(last.device)
-        mask = torch.ones(last.shape[:2], dtype=torch.long, device=last.device)
-        logits: Tensor = head(EncoderOutput(last, mask), self.encoder.word_table).logits
+        logits: Tensor
+        if isinstance(self.encoder, ForeignEncoder):
+            logits = head(last)
+        else:
+            mask = torch.ones(last.shape[:2], dtype=torch.long, device=last.device)
+            logits = head(EncoderOutput(last, mask), self.encoder.word_table).logits
         return logits
 
     def fingerprint(self) -> str:
-        """A hash of the shape and of every weight."""
+        """A hash of the shape and of every weight, those of the masked-LM head too."""
         digest = hashlib.sha256(json.dumps(_plain(self.config), sort_keys=True).encode())
-        for name, weight in sorted(self.encoder.named_parameters()):
+        head = self.words if isinstance(self.model, Model) else None  # a foreign encoder has its own inside
+        parts = [self.encoder, *([] if head is None else [head])]
+        for name, weight in (pair for part in parts for pair in sorted(part.named_parameters())):
             digest.update(name.encode())
             digest.update(weight.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
         return digest.hexdigest()
@@ -128,15 +139,6 @@ def check_vocabulary(teacher: Teacher, tokenizer: Tokenizer, whose: str) -> None
         raise InputError(
             f"the vocabulary has ids up to {max(ours.values())}, but the teacher's word table ends at {longest - 1}"
         )
-
-
-def missing_head(name: str) -> str:
-    """What to do about a teacher that has nothing to say of words."""
-    return (
-        f"the teacher {name} has no masked-LM head, so it has no soft labels: train one on the frozen body first "
-        "(pocketbert train pretrain --model … --freeze_embeddings --freeze_layers …), or give --alpha 1, or a method "
-        "that compares layers only with --distillation_steps 0"
-    )
 
 
 def _plain(config: object) -> dict[str, object]:

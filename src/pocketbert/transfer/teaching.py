@@ -12,12 +12,23 @@ from torch import Tensor, nn
 from pocketbert.errors import InputError
 from pocketbert.heads import Model
 from pocketbert.model import Config
+from pocketbert.model.foreign import ForeignEncoder
 from pocketbert.transfer import losses
 from pocketbert.transfer.cache import Cache
 from pocketbert.transfer.lesson import Lesson, Terms, pick
+from pocketbert.transfer.methods import Method, without_soft_labels
 from pocketbert.transfer.schedule import Stage
-from pocketbert.transfer.teacher import Teacher, missing_head
-from pocketbert.transfer.views import AnyEncoder, Wanted, attention_width, count_heads, look, shows_scores
+from pocketbert.transfer.teacher import Teacher
+from pocketbert.transfer.views import (
+    AnyEncoder,
+    Wanted,
+    attention_width,
+    count_heads,
+    hidden_vectors,
+    look,
+    shows_scores,
+    shows_vectors,
+)
 
 
 @dataclass(frozen=True)
@@ -83,17 +94,11 @@ class Teaching:
         return rows
 
 
-def check(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> None:
+def check(student: Model, teacher: Teacher, stages: Iterable[Stage], *, method: Method) -> None:
     """Refuse, before the first step, a schedule that this teacher or this student cannot follow."""
     needed = {name for stage in stages for name in stage.losses}
-    if "soft" in needed and teacher.words is None:
-        raise InputError(missing_head(teacher.name))
-    rows = int(student.config.vocab_size), int(teacher.config.vocab_size)
-    if "soft" in needed and rows[0] != rows[1]:
-        raise InputError(
-            f"the student's word table has {rows[0]:,} rows and the teacher's {rows[1]:,}, so their words cannot be "
-            "compared: give both the same number (padding of tables counts), or --alpha 1 for the true words alone"
-        )
+    if "soft" in needed:
+        _check_words(student, teacher, method)
     own, theirs = count_heads(student.encoder), count_heads(teacher.encoder)
     if needed & {"attention", "scores"} and own != theirs:
         raise InputError(
@@ -104,6 +109,29 @@ def check(student: Model, teacher: Teacher, stages: Iterable[Stage]) -> None:
         raise InputError(
             "TinyBERT compares scores that follow from queries and keys alone; here the attention has more in it: use "
             "--method minilm or joint"
+        )
+    if "relations" in needed and not shows_vectors(teacher.encoder):
+        raise InputError(hidden_vectors(teacher.encoder))
+
+
+def _check_words(student: Model, teacher: Teacher, method: Method) -> None:
+    """Refuse soft labels that the teacher does not have, or that are of another length than the student's."""
+    settings = " or ".join(without_soft_labels(method))
+    way_out = f"give {settings}" if settings else "use --method joint with --distillation_steps 0"
+    if teacher.words is None:
+        training = (
+            "train one on the frozen body first (pocketbert train pretrain --model … --freeze_embeddings "
+            "--freeze_layers …), or "
+        )
+        raise InputError(
+            f"the teacher {teacher.name} has no masked-LM head, so it has no soft labels: "
+            f"{'' if isinstance(teacher.encoder, ForeignEncoder) else training}{way_out}"
+        )
+    rows = int(student.config.vocab_size), int(teacher.config.vocab_size)
+    if rows[0] != rows[1]:
+        raise InputError(
+            f"the student's word table has {rows[0]:,} rows and the teacher's {rows[1]:,}, so their words cannot be "
+            f"compared: give both the same number (padding of tables counts), or {way_out}"
         )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import gcd
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ from torch import Tensor, nn
 
 from pocketbert.errors import InputError
 from pocketbert.model import Encoder, EncoderOutput
-from pocketbert.model.foreign import ForeignEncoder
+from pocketbert.model.foreign import ForeignEncoder, Makers
 from pocketbert.model.layers import SelfAttention
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -85,11 +86,8 @@ def look(encoder: AnyEncoder, batch: Mapping[str, Tensor], wanted: Wanted, *, wh
     """Run an encoder on a batch and keep what is wanted; `whole` runs all blocks and keeps the output, too."""
     keys = keys_of(encoder, wanted)
     hooked = {key for key in keys if key[0] in VECTORS}
-    if hooked and isinstance(encoder, ForeignEncoder):
-        raise InputError(
-            f"{type(encoder.model).__name__} does not show its queries, keys and values: this method needs an encoder "
-            "of the house, or use --method joint"
-        )
+    if hooked and not _makers(encoder):
+        raise InputError(hidden_vectors(encoder))
     scored = [layer for what, layer in keys if what == "attention"]
     options: dict[str, Any] = {"feature_maps": bool(wanted.maps), "attentions": bool(scored)}
     if isinstance(encoder, Encoder):
@@ -119,17 +117,52 @@ def shows_scores(encoder: AnyEncoder) -> bool:
     return isinstance(encoder, Encoder) and isinstance(encoder.blocks[0].attention, SelfAttention)
 
 
+@torch.no_grad()
+def shows_vectors(encoder: AnyEncoder) -> bool:
+    """Whether every block has a query, a key and a value for each token: tried on a few, where modules are foreign."""
+    if isinstance(encoder, Encoder):
+        return True
+    makers = encoder.makers()
+    if not makers:
+        return False
+    ids = torch.ones(2, 3, dtype=torch.long, device=next(encoder.parameters()).device)
+    parts = look(encoder, {"input_ids": ids}, Wanted(vectors=frozenset(range(len(makers))))).parts
+    return len(parts) == len(VECTORS) * len(makers) and all(
+        part.ndim == 3 and part.shape[:2] == ids.shape for part in parts.values()
+    )
+
+
+def hidden_vectors(encoder: AnyEncoder) -> str:
+    """What to do about an encoder whose queries, keys and values cannot be watched."""
+    shown = encoder.model if isinstance(encoder, ForeignEncoder) else encoder
+    return (
+        f"{type(shown).__name__} does not show its queries, keys and values, one of each for every token, so their "
+        "relations cannot be compared: use --method joint or progressive, with --attention_weight 0 if the student has "
+        "another number of heads, or choose another teacher"
+    )
+
+
 def count_heads(encoder: AnyEncoder) -> int:
     """How many heads the attention has."""
     return int(encoder.config.num_attention_heads)
 
 
 def attention_width(encoder: AnyEncoder) -> int:
-    """The width of queries, keys and values, which is not the feature map's where there are bottlenecks."""
+    """The width of queries, keys and values, which is not the feature map's where there are bottlenecks.
+
+    Where several heads share a key, what divides the widths of all three.
+    """
+    width = int(encoder.config.hidden_size)
+    first = next(iter(_makers(encoder)), ())
+    return gcd(*(int(getattr(maker, "out_features", width)) for maker in first)) or width
+
+
+def _makers(encoder: AnyEncoder) -> list[Makers]:
+    """The modules that make each block's queries, keys and values."""
     if isinstance(encoder, ForeignEncoder):
-        return int(encoder.config.hidden_size)
-    part = encoder.blocks[0].attention
-    return int(part.query.out_features)  # type: ignore[union-attr, arg-type]
+        return encoder.makers()
+    attentions = [block.attention for block in encoder.blocks]
+    return [(part.query, part.key, part.value) for part in attentions]  # type: ignore[union-attr, misc]
 
 
 @contextmanager
@@ -143,15 +176,15 @@ def _watching(
         number = numbers[calls[what, numbers[0]] % len(numbers)]
         calls[what, numbers[0]] += 1
         if (what, number) in keys:
-            caught[what, number] = result
+            caught.setdefault((what, number), result)  # DeBERTa's positions go through the same module later
 
     handles = []
-    uses: dict[int, list[int]] = {}
-    for number, block in enumerate(encoder.blocks if isinstance(encoder, Encoder) else ()):
-        uses.setdefault(id(block), []).append(number)
-    for numbers in uses.values():
-        for what in {what for what, number in keys if number in numbers}:
-            part = encoder.get_submodule(f"blocks.{numbers[0]}.attention.{what}")
+    uses: dict[tuple[str, nn.Module], list[int]] = {}
+    for number, makers in enumerate(_makers(encoder) if keys else ()):
+        for what, part in zip(VECTORS, makers, strict=True):
+            uses.setdefault((what, part), []).append(number)
+    for (what, part), numbers in uses.items():
+        if any((what, number) in keys for number in numbers):
             handles.append(part.register_forward_hook(partial(keep, what, numbers)))
     try:
         yield
