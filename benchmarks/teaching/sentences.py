@@ -28,7 +28,8 @@ Example = tuple[list[int], int]
 def read(file: Path, tokenizer: Tokenizer, *, longest: int) -> list[Example]:
     """Ids and label of every line, in an order that is always the same."""
     examples = []
-    for line in file.read_text(encoding="latin-1").splitlines():
+    # Not splitlines, for which other characters end lines, too.
+    for line in filter(None, file.read_text(encoding="latin-1").split("\n")):
         label, text = line.split(" ", 1)
         ids = tokenizer.encode(text).ids
         examples.append(([*ids[: longest - 1], ids[-1]], int(label)))
@@ -63,7 +64,7 @@ def main() -> None:
 
     seed_everything(options.seed)
     tokenizer = Tokenizer.load(options.model)
-    model = load(options.model, head="classification", labels=["objective", "subjective"])
+    model = load(options.model, head="classification", labels=["subjective", "objective"])
     examples = read(options.file, tokenizer, longest=model.config.at_most(64))
     learnt, tested = examples[: options.learnt], examples[options.learnt :]
     train(

@@ -33,8 +33,8 @@ def last_line(output: str) -> dict[str, Any]:
 
 def test_ablations(tmp_path: Path) -> None:
     task = tmp_path / "task.all"
-    lines = [(0, "the cat sat on the mat"), (1, "i think this is lovely")] * 12
-    task.write_text("\n".join(f"{label} {text}" for label, text in lines))
+    lines = [(0, "the cat sat on the mat"), (1, "i think this is\x85 lovely")] * 12
+    task.write_text("\n".join(f"{label} {text}" for label, text in lines) + "\n", encoding="latin-1")
     places = ["--corpus", EXAMPLES / "corpus.txt", "--task", task, "--work", tmp_path / "work", "--dry"]
     sizes = ["--vocab-size", 600, "--teacher-steps", 2, "--block-steps", 1, "--distillation-steps", 1]
     rest = [
