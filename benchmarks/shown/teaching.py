@@ -65,11 +65,13 @@ def percent(values: Sequence[float]) -> str:
 
 
 def difference(better: Sequence[Mapping[str, Any]], worse: Sequence[Mapping[str, Any]], score: str) -> str:
-    """The difference of two means in points; undecided if it is not larger than the range of either's seeds."""
+    """The difference of two means in points, and of each seed; undecided if it is no larger than seeds' range."""
     first, second = ([100 * row[score] for row in found] for found in (better, worse))
     gain = mean(first) - mean(second)
     spread = max(max(values) - min(values) for values in (first, second))
-    return f"{gain:+.1f}" + ("" if abs(gain) > spread else f", undecided (seeds differ by {spread:.1f})")
+    pairs = " and ".join(f"{one - other:+.1f}" for one, other in zip(first, second, strict=True))
+    undecided = "" if abs(gain) > spread else f", undecided: seeds differ by {spread:.1f}"
+    return f"{gain:+.1f} ({pairs}{undecided})"
 
 
 def ablation_parts() -> str:
