@@ -67,6 +67,8 @@ def main() -> None:
             "length": 64,
             "precision": options.precision,
             "seeds": seeds,
+            "task_rate": options.task_rate,
+            "task_seeds": options.task_seeds,
         },
         "arms": {
             arm: [
@@ -105,6 +107,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
     parser.add_argument("--learnt", type=int, default=2000, help="sentences to fine-tune on")
     parser.add_argument("--task-seeds", type=int, default=3, help="how often to fine-tune each student")
+    parser.add_argument("--task-rate", type=float, default=1e-3, help="peak rate of the fine-tuning")
     parser.add_argument("--split", type=float, default=0.02, help="share of the documents to hold out")
     parser.add_argument("--dry", action="store_true", help="record nothing")
     return parser.parse_args()
@@ -153,13 +156,13 @@ def fine_tuned(options: argparse.Namespace, name: str, folder: Path) -> float:
     """The accuracy of a student on the task, the mean of some seeds."""
     found = []
     for seed in range(options.task_seeds):
-        output = options.work / "tasks" / f"{name.replace(' ', '-')}-{seed}"
+        output = options.work / "tasks" / f"{name.replace(' ', '-')}-{seed}-{options.task_rate:g}"
         if not (output / "scores.json").is_file():
             script = Path(__file__).parent / "teaching" / "sentences.py"
             command = [sys.executable, script, folder, options.task, output]
             environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-            given = ["--seed", str(seed), "--learnt", str(options.learnt)]
-            subprocess.run([*map(str, command), *given], check=True, env=environment)
+            given = ["--seed", seed, "--learnt", options.learnt, "--rate", options.task_rate]
+            subprocess.run([*map(str, (*command, *given))], check=True, env=environment)
         found.append(read(output / "scores.json")["accuracy"])
     return mean(found)
 

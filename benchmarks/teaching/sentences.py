@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--learnt", type=int, default=LEARNT)
     parser.add_argument("--epochs", type=float, default=4)
+    parser.add_argument("--rate", type=float, default=1e-3)
     options = parser.parse_args()
 
     seed_everything(options.seed)
@@ -79,7 +80,7 @@ def main() -> None:
             seed=options.seed,
             num_train_epochs=options.epochs,
             per_device_train_batch_size=16,
-            learning_rate=1e-3,
+            learning_rate=options.rate,
             eval_strategy="no",
         ),
     )
