@@ -23,10 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "transfer.json"
 LABELS = {
     "alone": "alone",
-    "distillation": "+ distillation",
-    "copied": "+ copied ends",
-    "feature maps": "+ feature maps",
-    "progressive": "+ attention\n= progressive",
+    "distillation": "+\ndistillation",
+    "copied": "+ copied\nends",
+    "feature maps": "+ feature\nmaps",
+    "progressive": "+ attention =\nprogressive",
     "joint": "joint",
     "auxiliary": "auxiliary",
 }
@@ -68,8 +68,11 @@ def main(file: Path) -> None:
     dots(above[1], arms, "task_accuracy", teacher["task_accuracy"], "fine-tuned: subjective or not, %")
     lines(below[0], arms, "feature_map", "distance of feature maps")
     lines(below[1], arms, "attention", "distance of attention maps")
-    below[1].legend(fontsize=7)
-    figure.supxlabel("● a seed   – their mean   - - the teacher", fontsize=9)
+    below[0].set_yscale("log")
+    figure.legend(
+        *below[1].get_legend_handles_labels(), loc="outside lower center", ncols=len(arms), fontsize=7
+    )
+    figure.suptitle("● a seed   – their mean   - - the teacher", fontsize=9)
     figure.savefig(file, metadata={"Date": None})
 
 
