@@ -3,9 +3,10 @@
     python benchmarks/compress.py --weights mobilebert-uncased --corpus wikipedia --questions FOLDER --work runs/small
 
 Each student begins with every fourth block of the pretrained encoder, learns from it on the corpus in one of the ways,
-and is then fine-tuned on FOLDER/train.json (`teaching/questions.py`) with the soft labels of a reader; the one that
-learns nothing on the corpus has as many more steps of the latter. Scores are those on FOLDER/held-out.json. WORK keeps
-all runs: what is done is not done again, and what was killed goes on. Written to results/compress.json.
+and is then fine-tuned on some questions of FOLDER/train.json (`teaching/questions.py`) with the soft labels of a
+reader; the one that learns nothing on the corpus has as many more steps of the latter. Scores are those on
+FOLDER/held-out.json. WORK keeps all runs: what is done is not done again, and what was killed goes on. Written to
+results/compress.json.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.student import initialise
 from pocketbert.transfer.teacher import Teacher
 from record import record
+from teaching.draw import drawn
 from teaching.runs import Run, finish, read
 
 METHODS = ("none", "progressive", "joint", "distilbert")
@@ -45,6 +47,7 @@ def main() -> None:
             "blocks": options.blocks,
             "transfer_steps": options.blocks * options.block_steps,
             "reader_steps": options.reader_steps,
+            "questions": options.few,
             "batch": options.batch,
             "length": options.length,
             "precision": options.precision,
@@ -80,6 +83,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--block-steps", type=int, default=70)
     parser.add_argument("--head-steps", type=int, default=500)
     parser.add_argument("--reader-steps", type=int, default=600)
+    parser.add_argument("--few", type=int, default=2500, help="questions that the readers learn from")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
@@ -160,7 +164,7 @@ def reader(options: argparse.Namespace, method: str) -> Run:
         "model": options.work / method,
         "teacher": options.reader,
         "cache_dir": options.work / "labels",
-        "train_file": options.questions / "train.json",
+        "train_file": drawn(options.questions / "train.json", options.work / "few.json", options.few),
         "validation_file": options.questions / "held-out.json",
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,

@@ -26,10 +26,11 @@ from torch import Tensor
 from pocketbert.heads import Model, load, save
 from pocketbert.recipes.squad import Told, collate_told
 from pocketbert.tasks.squad.features import featurise
-from pocketbert.tasks.squad.reading import read_questions, write_questions
+from pocketbert.tasks.squad.reading import read_questions
 from pocketbert.text import Tokenizer
 from pocketbert.transfer.removal import least_missed, with_blocks
 from record import record
+from teaching.draw import drawn
 from teaching.runs import Run, read
 
 WINDOWS, BATCH = 96, 32
@@ -152,7 +153,7 @@ def flags(
         "model": start,
         "teacher": options.reader,
         "cache_dir": options.work / f"labels-{name}",
-        "train_file": sample(
+        "train_file": drawn(
             options.questions / ("wide.json" if final else "train.json"),
             options.work / f"{name}.json",
             options.many if final else options.few,
@@ -174,15 +175,6 @@ def flags(
         "seed": count + 100 * again,  # other stages, other windows
         "resume_from_checkpoint": "latest",
     }
-
-
-def sample(source: Path, file: Path, count: int) -> Path:
-    """Write `count` questions of `source` to `file`, drawn the same way each time, unless it is there."""
-    if not file.is_file():
-        questions = read_questions(str(source), on_bad="skip").questions
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_questions(file, random.Random(7).sample(questions, min(count, len(questions))))
-    return file
 
 
 def arguments() -> argparse.Namespace:

@@ -1,0 +1,17 @@
+"""Some questions of many, for runs that need not see all."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from pocketbert.tasks.squad.reading import read_questions, write_questions
+
+
+def drawn(source: Path, file: Path, count: int) -> Path:
+    """Write `count` questions of `source` to `file`, drawn the same way each time, unless it is there."""
+    if not file.is_file():
+        questions = read_questions(str(source), on_bad="skip").questions
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_questions(file, random.Random(7).sample(questions, min(count, len(questions))))
+    return file
