@@ -3,10 +3,10 @@
     python benchmarks/compress.py --weights mobilebert-uncased --corpus wikipedia --questions FOLDER --work runs/small
 
 Each student begins with every fourth block of the pretrained encoder, learns from it on the corpus in one of the ways,
-and is then fine-tuned on some questions of FOLDER/train.json (`teaching/questions.py`) with the soft labels of a
-reader; the one that learns nothing on the corpus has as many more steps of the latter. Scores are those on
-FOLDER/held-out.json. WORK keeps all runs: what is done is not done again, and what was killed goes on. Written to
-results/compress.json.
+and is then fine-tuned on some questions of FOLDER/train.json (`teaching/questions.py`), on paragraphs rather than long
+texts, with the soft labels of a reader; the one that learns nothing on the corpus has as many more steps of the latter.
+Scores are those on such questions of FOLDER/held-out.json. WORK keeps all runs: what is done is not done again, and
+what was killed goes on. Written to results/compress.json.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def main() -> None:
             "transfer_steps": options.blocks * options.block_steps,
             "reader_steps": options.reader_steps,
             "questions": options.few,
+            "longest": options.longest,
             "batch": options.batch,
             "length": options.length,
             "precision": options.precision,
@@ -83,7 +84,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--block-steps", type=int, default=70)
     parser.add_argument("--head-steps", type=int, default=500)
     parser.add_argument("--reader-steps", type=int, default=600)
-    parser.add_argument("--few", type=int, default=2500, help="questions that the readers learn from")
+    parser.add_argument("--few", type=int, default=5000, help="questions that the readers learn from")
+    parser.add_argument("--longest", type=int, default=1000, help="characters of the texts they are about")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
@@ -159,17 +161,22 @@ def student(options: argparse.Namespace, method: str) -> Run:
 
 
 def reader(options: argparse.Namespace, method: str) -> Run:
+
+    def questions(name: str) -> Path:
+        source, file = options.questions / f"{name}.json", options.work / f"{name}.json"
+        return drawn(source, file, options.few, longest=options.longest)
+
     steps = options.reader_steps + (options.blocks * options.block_steps if method == "none" else 0)
     flags = {
         "model": options.work / method,
         "teacher": options.reader,
         "cache_dir": options.work / "labels",
-        "train_file": drawn(options.questions / "train.json", options.work / "few.json", options.few),
-        "validation_file": options.questions / "held-out.json",
+        "train_file": questions("train"),
+        "validation_file": questions("held-out"),
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,
         "max_steps": steps,
-        "learning_rate": 3e-4,
+        "learning_rate": 1e-3,
         "alpha": 0.8,
         "eval_strategy": "steps",
         "eval_steps": steps,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
 from pocketbert.tasks.squad.reading import read_questions, write_questions
 
 
-def drawn(source: Path, file: Path, count: int) -> Path:
-    """Write `count` questions of `source` to `file`, drawn the same way each time, unless it is there."""
+def drawn(source: Path, file: Path, count: int, *, longest: float = math.inf) -> Path:
+    """Write `count` questions of `source` to `file`, drawn the same way each time, unless it is there.
+
+    Those on texts of more than `longest` characters are left out.
+    """
     if not file.is_file():
-        questions = read_questions(str(source), on_bad="skip").questions
+        found = read_questions(str(source), on_bad="skip").questions
+        questions = [question for question in found if len(question.context) <= longest]
         file.parent.mkdir(parents=True, exist_ok=True)
         write_questions(file, random.Random(7).sample(questions, min(count, len(questions))))
     return file
