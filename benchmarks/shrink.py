@@ -5,9 +5,9 @@
 At every stage the distance is that of its answers' distributions to the large reader's, on windows of FOLDER/train.json
 (`teaching/questions.py`); then the smaller reader learns from the large one's soft labels: on the way from a few
 questions of FOLDER/train.json, with the last number of blocks from many of FOLDER/wide.json, where more of them have no
-answer. A number of blocks that comes twice goes on where it ended. The large reader reads every window once. WORK keeps
-all: what is done is not done again, and what was killed goes on. The last stage is scored on FOLDER/held-out.json.
-Written to results/compress.json.
+answer, or of another file there (--from). A number of blocks that comes twice goes on where it ended. The large reader
+reads every window once. WORK keeps all: what is done is not done again, and what was killed goes on. The last stage is
+scored on FOLDER/held-out.json. Written to results/compress.json.
 """
 
 from __future__ import annotations
@@ -148,16 +148,13 @@ def flags(
 ) -> dict[str, Any]:
     """How a stage learns; `final` ones have the blocks that stay, and one of them is the `last`."""
     count = int(start.name.split("-")[1])
-    name = "many" if final else "few"
+    name, questions = (options.source, options.many) if final else ("train.json", options.few)
+    file = options.work / f"{questions}-of-{name}"
     return {
         "model": start,
         "teacher": options.reader,
-        "cache_dir": options.work / f"labels-{name}",
-        "train_file": drawn(
-            options.questions / ("wide.json" if final else "train.json"),
-            options.work / f"{name}.json",
-            options.many if final else options.few,
-        ),
+        "cache_dir": options.work / f"labels-{file.stem}",
+        "train_file": drawn(options.questions / name, file, questions),
         "validation_file": options.questions / "held-out.json",
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,
@@ -193,6 +190,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--few", type=int, default=5000, help="questions for all stages but the last blocks'")
     parser.add_argument("--many", type=int, default=40000, help="questions for the blocks that stay")
+    parser.add_argument("--from", dest="source", default="wide.json", help="the file in FOLDER they are from")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")

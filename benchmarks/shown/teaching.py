@@ -98,9 +98,11 @@ def compression() -> str:
             f"{mean(layer[name] for layer in row['layers']):.2f}" if row["layers"] else ""
             for name in ("feature_map", "attention")
         ]
-        cells = [f"{row['HasAns_f1']:.1f}", f"{row['best_f1']:.1f}", *distances]
-        rows.append(f"| {method} | {' | '.join(cells)} |")
+        rows.append(scored(method, row, *distances))
     settings = measured["settings"]
+    removal = recorded("compress", "removal-short")
+    rows.append(scored("the reader's own blocks", removal["scores"], "", ""))
+    learnt = sum(stage["steps"] for stage in removal["stages"])
     return "\n".join([
         "| transfer | F1 where there is an answer | F1, best threshold | feature maps | attention |",
         "| --- | ---: | ---: | ---: | ---: |",
@@ -108,5 +110,11 @@ def compression() -> str:
         "",
         (f"{settings['transfer_steps']:,} steps of transfer and {settings['reader_steps']:,} of reading, "
         f"{settings['batch']} windows of {settings['length']} tokens each; "
-        "without transfer, all of them of reading. One seed."),
+        "without transfer, all of them of reading. "
+        f"The reader's own blocks: {learnt:,} of reading while they become fewer. One seed."),
     ])  # fmt: skip
+
+
+def scored(name: str, row: dict[str, float], *more: str) -> str:
+    cells = [name, f"{row['HasAns_f1']:.1f}", f"{row['best_f1']:.1f}", *more]
+    return f"| {' | '.join(cells)} |"

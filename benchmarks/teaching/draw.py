@@ -12,11 +12,12 @@ from pocketbert.tasks.squad.reading import read_questions, write_questions
 def drawn(source: Path, file: Path, count: int, *, longest: float = math.inf) -> Path:
     """Write `count` questions of `source` to `file`, drawn the same way each time, unless it is there.
 
-    Those on texts of more than `longest` characters are left out.
+    Those on texts of more than `longest` characters are left out. If there are no more than `count`, all stay in order.
     """
     if not file.is_file():
         found = read_questions(str(source), on_bad="skip").questions
         questions = [question for question in found if len(question.context) <= longest]
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_questions(file, random.Random(7).sample(questions, min(count, len(questions))))
+        some = random.Random(7).sample(questions, count) if count < len(questions) else questions
+        write_questions(file, some)
     return file

@@ -178,3 +178,32 @@ def test_a_failing_run_says_where_to_look(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "words.log" in done.stderr
     assert "nothing" in (tmp_path / "work" / "words.log").read_text()
+
+
+def test_clozes(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    kept = (
+        "Anna Lindqvist opened a bakery in Malmö during the winter of 1911. Her brother Karl Lindqvist delivered the "
+        "bread by sledge to 40 villages. The bakery burned down in 1923, and Karl moved to Denmark with his family."
+    )
+    known = (
+        "Peter Holm built a lighthouse near Skagen in 1857, and his daughter Ingrid kept its lamp for 30 years. "
+        "Ships from Norway and from Germany could see it on clear nights. In 1901 the tower fell into the sea."
+    )
+    lines = ['<doc id="1" title="Bread">', "Bread", "", kept, known, "Too short to ask about.", "</doc>"]
+    (corpus / "wiki_00").write_text("\n".join(lines), encoding="utf-8")
+    asked = {"id": "a", "question": "Who?", "answers": [{"text": "Peter Holm", "answer_start": 0}]}
+    paragraphs = [{"context": known, "qas": [asked]}]
+    apart = tmp_path / "apart.json"
+    apart.write_text(json.dumps({"data": [{"title": "Sea", "paragraphs": paragraphs}]}), encoding="utf-8")
+    output = tmp_path / "clozes.json"
+    run("teaching/clozes.py", corpus, "--apart", apart, "--output", output, "--count", 5, "--ratio", 0)
+    questions = read_questions(str(output)).questions
+    assert {question.context for question in questions} == {kept}
+    assert {question.title for question in questions} == {"Bread"}
+    for question in questions:
+        (answer,) = question.answers
+        assert kept[answer.start :].startswith(answer.text)
+        assert question.question.endswith("?")
+        assert answer.text not in question.question
