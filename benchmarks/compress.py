@@ -160,19 +160,18 @@ def student(options: argparse.Namespace, method: str) -> Run:
     return Run(options.work / method, ("distill",), flags, done="distances.json")
 
 
+def questions(options: argparse.Namespace, name: str) -> Path:
+    return drawn(options.questions / name, options.work / name, options.few, longest=options.longest)
+
+
 def reader(options: argparse.Namespace, method: str) -> Run:
-
-    def questions(name: str) -> Path:
-        source, file = options.questions / f"{name}.json", options.work / f"{name}.json"
-        return drawn(source, file, options.few, longest=options.longest)
-
     steps = options.reader_steps + (options.blocks * options.block_steps if method == "none" else 0)
     flags = {
         "model": options.work / method,
         "teacher": options.reader,
         "cache_dir": options.work / "labels",
-        "train_file": questions("train"),
-        "validation_file": questions("held-out"),
+        "train_file": questions(options, "train.json"),
+        "validation_file": questions(options, "held-out.json"),
         "max_seq_length": options.length,
         "doc_stride": options.length // 2,
         "max_steps": steps,

@@ -1,8 +1,8 @@
 """Questions about texts that nobody asked about: sentences with a name, a year or a number in question.
 
-    python benchmarks/teaching/clozes.py FOLDER… --apart squad2-dev.json… --output clozes.json [--count 22000]
+    python benchmarks/teaching/clozes.py CORPUS… --apart squad2-dev.json… --output clozes.json [--count 22000]
 
-FOLDER holds WikiExtractor's files. Each question is about another stretch of a few sentences, short enough for one
+CORPUS is what `train pretrain` takes. Each question is about another stretch of a few sentences, short enough for one
 window; `mix` adds unanswerable ones and rewordings. They are clumsy, and meant for whoever learns from a teacher's
 labels: what counts is how many different texts the teacher is asked about. Stretches that share eight words in a row
 with a text of --apart, by which the reader is to be measured, are left out.
@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pocketbert.data.corpus import open_corpus
 from pocketbert.data.unanswerable import mix, write_squad_json
 from pocketbert.data.unanswerable.example import Answerable, Span
 from pocketbert.data.unanswerable.names import Name, NameFinder
@@ -40,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("corpus", nargs="+", help="files, folders or sets of the hub")
     parser.add_argument("--apart", nargs="+", required=True, help="questions in SQuAD's format")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--count", type=int, default=22000, help="stretches to ask about")
@@ -50,16 +50,15 @@ def main() -> None:
 
     found = read_questions(options.apart, on_bad="skip").questions
     known = {run for context in {question.context for question in found} for run in runs(context)}
-    files = sorted(file for folder in options.folders for file in folder.rglob("*") if file.is_file())
+    stretches = [text for document in open_corpus(options.corpus).documents() for text in cut(document)]
     chance = random.Random(options.seed)
-    stretches = [found for file in files for found in stretched(file)]
     chance.shuffle(stretches)
-    finder = NameFinder(text for _, text in stretches[: options.count])
+    finder = NameFinder(stretches[: options.count])
     questions: list[Answerable] = []
-    for title, text in stretches:
+    for text in stretches:
         if len(questions) == options.count:
             break
-        question = None if runs(text) & known else asked(title, text, finder, chance)
+        question = None if runs(text) & known else asked(text, finder, chance)
         if question is not None:
             questions.append(question)
     items = mix(questions, ratio=options.ratio, harmless_ratio=0.3, seed=options.seed)
@@ -73,30 +72,20 @@ def runs(text: str) -> set[str]:
     return {" ".join(lower[start : start + RUN]) for start in range(len(lower) - RUN + 1)}
 
 
-def stretched(file: Path) -> Iterator[tuple[str, str]]:
-    """Title and text of all stretches of a file: sentences of one paragraph, as many as fit."""
-    title = ""
-    for line in file.read_text(encoding="utf-8").splitlines():
-        if line.startswith("<doc "):
-            title = "".join(re.findall(r' title="(.*)">', line))
-        elif len(line) >= SHORTEST:
-            for text in cut(line.strip()):
-                yield title, text
+def cut(document: Sequence[str]) -> Iterator[str]:
+    """The stretches of a document: sentences that follow each other, as many as fit."""
+    text = ""
+    for sentence in (*document, ""):
+        longer = f"{text} {sentence}".strip()
+        if sentence and len(longer) <= LONGEST:
+            text = longer
+            continue
+        if SHORTEST <= len(text) <= LONGEST:
+            yield text
+        text = sentence
 
 
-def cut(paragraph: str) -> Iterator[str]:
-    start = end = 0
-    for sentence in sentences(paragraph):
-        if sentence.end - start > LONGEST:
-            if end - start >= SHORTEST:
-                yield paragraph[start:end]
-            start = sentence.start
-        end = sentence.end
-    if SHORTEST <= end - start <= LONGEST:
-        yield paragraph[start:end]
-
-
-def asked(title: str, text: str, finder: NameFinder, chance: random.Random) -> Answerable | None:
+def asked(text: str, finder: NameFinder, chance: random.Random) -> Answerable | None:
     """A question about one of its sentences, None if none has something to ask for."""
     names = finder.find(text)
     able = [
@@ -114,7 +103,7 @@ def asked(title: str, text: str, finder: NameFinder, chance: random.Random) -> A
     sentence, name = chance.choice(first if first and chance.random() < 0.6 else able)
     question = cloze(text, sentence, name, chance)
     digest = hashlib.sha256(f"{question}\0{text}".encode()).hexdigest()[:16]
-    return Answerable(digest, title, question, text, (Span(name.text, name.start),))
+    return Answerable(digest, "", question, text, (Span(name.text, name.start),))
 
 
 def cloze(text: str, sentence: Sentence, name: Name, chance: random.Random) -> str:
@@ -133,7 +122,7 @@ def cloze(text: str, sentence: Sentence, name: Name, chance: random.Random) -> s
         helper = chance.choice(([], ["did"], ["was"]))
         parts = [*front, asking, *helper, *before, *after]
     question = " ".join(part for part in parts if len(parts) < 8 or part in asking or chance.random() > 0.08)
-    return tidy(f"{question[:1].upper()}{question[1:].rstrip(',;:')}?".replace(" ,", ","))
+    return tidy(f"{question.rstrip(' ,;:')}?")
 
 
 def clause(part: str, *, last: bool, chance: random.Random) -> str:

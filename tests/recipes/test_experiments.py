@@ -191,8 +191,9 @@ def test_clozes(tmp_path: Path) -> None:
         "Peter Holm built a lighthouse near Skagen in 1857, and his daughter Ingrid kept its lamp for 30 years. "
         "Ships from Norway and from Germany could see it on clear nights. In 1901 the tower fell into the sea."
     )
-    lines = ['<doc id="1" title="Bread">', "Bread", "", kept, known, "Too short to ask about.", "</doc>"]
-    (corpus / "wiki_00").write_text("\n".join(lines), encoding="utf-8")
+    texts = {"Bread": kept, "Sea": known, "Salt": "Too short to ask about."}
+    pages = [f'<doc id="1" title="{title}">\n{title}\n\n{text}\n</doc>' for title, text in texts.items()]
+    (corpus / "wiki_00").write_text("\n".join(pages), encoding="utf-8")
     asked = {"id": "a", "question": "Who?", "answers": [{"text": "Peter Holm", "answer_start": 0}]}
     paragraphs = [{"context": known, "qas": [asked]}]
     apart = tmp_path / "apart.json"
@@ -201,7 +202,6 @@ def test_clozes(tmp_path: Path) -> None:
     run("teaching/clozes.py", corpus, "--apart", apart, "--output", output, "--count", 5, "--ratio", 0)
     questions = read_questions(str(output)).questions
     assert {question.context for question in questions} == {kept}
-    assert {question.title for question in questions} == {"Bread"}
     for question in questions:
         (answer,) = question.answers
         assert kept[answer.start :].startswith(answer.text)
