@@ -21,6 +21,7 @@ def launch(command: Sequence[str], count: int = 2) -> None:
         "MASTER_PORT": str(port),
         "ACCELERATE_USE_CPU": "true",
         "LOCAL_WORLD_SIZE": str(count),
+        "PYTHONFAULTHANDLER": "1",  # a process that dies of a signal says where
     }
     processes = [
         subprocess.Popen(
@@ -33,7 +34,8 @@ def launch(command: Sequence[str], count: int = 2) -> None:
         for rank in range(count)
     ]
     outputs = [process.communicate(timeout=400)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0] * count, "\n".join(outputs)
+    codes = [process.returncode for process in processes]
+    assert codes == [0] * count, f"left with {codes}\n" + "\n".join(outputs)
 
 
 def obey_permissions() -> None:
