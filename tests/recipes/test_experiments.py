@@ -207,3 +207,44 @@ def test_clozes(tmp_path: Path) -> None:
         assert kept[answer.start :].startswith(answer.text)
         assert question.question.endswith("?")
         assert answer.text not in question.question
+
+
+def test_drawn_questions(tmp_path: Path) -> None:
+    """Of two files one: no question twice about a text, none about a long text, and the same ones each time."""
+
+    def write(name: str, texts: dict[str, list[str]]) -> Path:
+        paragraphs = [
+            {
+                "context": text,
+                "qas": [
+                    {
+                        "id": f"{name}-{place}-{number}",
+                        "question": question,
+                        "answers": [{"text": text[:4], "answer_start": 0}],
+                    }
+                    for number, question in enumerate(asked)
+                ],
+            }
+            for place, (text, asked) in enumerate(texts.items())
+        ]
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps({"data": [{"title": name, "paragraphs": paragraphs}]}), encoding="utf-8")
+        return file
+
+    one = write("one", {"Rain fell on the roof.": ["What fell?", "Where?"], "Snow " * 99: ["What lay?"]})
+    two = write("two", {"Rain fell on the roof.": ["What fell?", "On what?"], "Wind blew.": ["What fell?"]})
+
+    def draw(*options: object) -> list[tuple[str, str]]:
+        output = tmp_path / "out" / "drawn.json"
+        run("teaching/draw.py", one, two, "--output", output, "--longest", 60, *options)
+        return [(question.question, question.context) for question in read_questions(str(output)).questions]
+
+    every = draw()
+    assert sorted(every) == [
+        ("On what?", "Rain fell on the roof."),
+        ("What fell?", "Rain fell on the roof."),
+        ("What fell?", "Wind blew."),
+        ("Where?", "Rain fell on the roof."),
+    ]
+    assert len(draw("--count", 2)) == 2
+    assert draw() == every
