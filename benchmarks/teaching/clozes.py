@@ -22,13 +22,15 @@ from pocketbert.data.unanswerable import mix, write_squad_json
 from pocketbert.data.unanswerable.example import Answerable, Span
 from pocketbert.data.unanswerable.names import Name, NameFinder
 from pocketbert.data.unanswerable.words import STOPWORDS, Sentence, sentences, tidy, words
-from pocketbert.tasks.squad.reading import read_questions
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from teaching.apart import Apart
 
 LONGEST, SHORTEST = 480, 200
 """Characters of a stretch."""
 WORDS = range(6, 31)
 """Of a sentence that becomes a question."""
-RUN = 8
 ASKING = {
     "person": "who", "place": "which place", "group": "which group", "event": "which event",
     "year": "what year", "number": "how many", "small number": "how many", "month": "what month",
@@ -48,8 +50,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
-    found = read_questions(options.apart, on_bad="skip").questions
-    known = {run for context in {question.context for question in found} for run in runs(context)}
+    apart = Apart(options.apart)
     stretches = [text for document in open_corpus(options.corpus).documents() for text in cut(document)]
     chance = random.Random(options.seed)
     chance.shuffle(stretches)
@@ -58,18 +59,12 @@ def main() -> None:
     for text in stretches:
         if len(questions) == options.count:
             break
-        question = None if runs(text) & known else asked(text, finder, chance)
+        question = None if apart.has_text(text) else asked(text, finder, chance)
         if question is not None:
             questions.append(question)
     items = mix(questions, ratio=options.ratio, harmless_ratio=0.3, seed=options.seed)
     write_squad_json(options.output, items)
     print(f"{len(questions)} stretches, {len(items)} questions", file=sys.stderr)
-
-
-def runs(text: str) -> set[str]:
-    """All runs of eight words."""
-    lower = [word.lower for word in words(text)]
-    return {" ".join(lower[start : start + RUN]) for start in range(len(lower) - RUN + 1)}
 
 
 def cut(document: Sequence[str]) -> Iterator[str]:

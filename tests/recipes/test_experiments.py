@@ -209,8 +209,8 @@ def test_clozes(tmp_path: Path) -> None:
         assert answer.text not in question.question
 
 
-def test_drawn_questions(tmp_path: Path) -> None:
-    """Of two files one: no question twice about a text, none about a long text, and the same ones each time."""
+def test_lessons(tmp_path: Path) -> None:
+    """Of two files one: no question twice about a text, none about a long text, none of a set to measure by."""
 
     def write(name: str, texts: dict[str, list[str]]) -> Path:
         paragraphs = [
@@ -231,20 +231,23 @@ def test_drawn_questions(tmp_path: Path) -> None:
         file.write_text(json.dumps({"data": [{"title": name, "paragraphs": paragraphs}]}), encoding="utf-8")
         return file
 
-    one = write("one", {"Rain fell on the roof.": ["What fell?", "Where?"], "Snow " * 99: ["What lay?"]})
-    two = write("two", {"Rain fell on the roof.": ["What fell?", "On what?"], "Wind blew.": ["What fell?"]})
+    rain = "Rain fell on the roof."
+    known = "The boat left at dawn and came back with forty crates of herring."
+    one = write("one", {rain: ["What fell?", "Where?"], "Snow " * 99: ["What lay?"], known: ["Who left?"]})
+    two = write("two", {rain: ["What fell?", "On what?", "how many  crates"], "Wind blew.": ["What fell?"]})
+    apart = write("apart", {f"Early. {known.replace('boat', 'Boat')}": ["How many crates?"]})
 
     def draw(*options: object) -> list[tuple[str, str]]:
-        output = tmp_path / "out" / "drawn.json"
-        run("teaching/draw.py", one, two, "--output", output, "--longest", 60, *options)
+        output = tmp_path / "out" / "lessons.json"
+        run("teaching/lessons.py", one, two, "--apart", apart, "--output", output, "--longest", 70, *options)
         return [(question.question, question.context) for question in read_questions(str(output)).questions]
 
     every = draw()
     assert sorted(every) == [
-        ("On what?", "Rain fell on the roof."),
-        ("What fell?", "Rain fell on the roof."),
+        ("On what?", rain),
+        ("What fell?", rain),
         ("What fell?", "Wind blew."),
-        ("Where?", "Rain fell on the roof."),
+        ("Where?", rain),
     ]
     assert len(draw("--count", 2)) == 2
     assert draw() == every
