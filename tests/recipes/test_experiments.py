@@ -251,3 +251,33 @@ def test_lessons(tmp_path: Path) -> None:
     ]
     assert len(draw("--count", 2)) == 2
     assert draw() == every
+
+
+def test_gathered(tmp_path: Path) -> None:
+    """The sentence that answers stands in every second text, beside others that are like it and not too long."""
+    sentences = {
+        "Who built the lighthouse?": "Peter Holm built the lighthouse near Skagen.",
+        "When did the lighthouse fall?": "The lighthouse fell into the sea in 1901.",
+        "What did Ingrid keep?": "Ingrid kept the lamp of the lighthouse for years.",
+        "What is brewed in Malmö?": "Strong coffee.",
+        "How long was the storm?": f"The lighthouse stood {'long ' * 120}.",
+    }
+    pairs = tmp_path / "pairs.json"
+    written = {"questions": list(sentences), "answers": list(sentences.values())}
+    pairs.write_text(json.dumps(written), encoding="utf-8")
+    output = tmp_path / "gathered.json"
+    run("teaching/gathered.py", pairs, "--output", output, "--texts", 6)
+    questions = read_questions(str(output)).questions
+    for question, sentence in sentences.items():
+        texts = [found.context for found in questions if found.question == question]
+        with_it = [text for text in texts if sentence in text]
+        assert len(with_it) == 3
+        alone = [text for text in texts if text not in with_it]
+        if "coffee" in sentence:  # no other sentence is like it
+            assert (set(with_it), alone) == ({sentence}, [])
+        else:
+            assert all("lighthouse" in text for text in alone)
+    assert all(found.impossible and not found.answers for found in questions)
+    gathered = [found.context for found in questions if found.question.startswith("Who")]
+    assert any(len(text) > len(sentences["Who built the lighthouse?"]) for text in gathered)
+    assert max(map(len, gathered)) <= 480
