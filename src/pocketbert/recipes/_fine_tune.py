@@ -137,10 +137,11 @@ def fine_tune(
         identity={"labels": list(model.labels), **adapted},
     )
     merge_lora(model, settings)
-    folder = settings.output_dir
-    save(model, folder)
-    tokenizer.save(folder, model_max_length=model.config.longest)
     scores = dict(result.scores)
-    checkpoint.write_json(folder / "scores.json", scores)
-    write_card(folder, task=task, settings=settings, scores=scores, text=text)
+    if processes().is_main_process:
+        folder = settings.output_dir
+        save(model, folder)
+        tokenizer.save(folder, model_max_length=model.config.longest)
+        checkpoint.write_json(folder / "scores.json", scores)
+        write_card(folder, task=task, settings=settings, scores=scores, text=text)
     return scores

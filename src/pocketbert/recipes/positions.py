@@ -27,6 +27,7 @@ from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
+from pocketbert.train.machine import processes
 from pocketbert.train.settings import LoopSettings
 
 
@@ -132,8 +133,9 @@ def run(settings: Settings) -> None:
     table = model.table().detach().clone()
     encoder.embeddings.position = nn.Embedding(settings.positions, table.shape[1], _weight=table)
     encoder.config = replace(encoder.config, max_position_embeddings=settings.positions)
-    save(encoder, settings.output_dir)
-    tokenizer.save(settings.output_dir, model_max_length=encoder.config.longest)
+    if processes().is_main_process:
+        save(encoder, settings.output_dir)
+        tokenizer.save(settings.output_dir, model_max_length=encoder.config.longest)
 
 
 def _texts(files: tuple[Path, ...], tokenizer: Tokenizer, length: int) -> list[list[int]]:

@@ -30,6 +30,7 @@ from pocketbert.tasks.sentences.groups import Groups, hold_out, read_groups
 from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
+from pocketbert.train.machine import processes
 from pocketbert.train.trials.run import searchable
 
 LABEL = "relevant"
@@ -124,7 +125,8 @@ def run(settings: Settings) -> dict[str, float]:
         text=f"It scores how well a passage answers a query, learnt from {len(groups):,} rows; sentence-transformers "
         "loads it as a `CrossEncoder`.",
     )
-    tokenizer.save(settings.output_dir, model_max_length=length)  # others cut pairs where we did
+    if processes().is_main_process:
+        tokenizer.save(settings.output_dir, model_max_length=length)  # others cut pairs where we did
     return found
 
 

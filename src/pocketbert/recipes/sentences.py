@@ -32,6 +32,7 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.loop import train
 from pocketbert.train.lora import add_lora, merge_lora
+from pocketbert.train.machine import processes
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.trials.run import searchable
 
@@ -84,18 +85,19 @@ def run(settings: Settings) -> dict[str, float]:
         identity={**lessons.identity, **adapted},
     )
     merge_lora(model, settings)
-    folder = settings.output_dir
-    save_sentences(model, folder)
-    embedder.tokenizer.save(folder, model_max_length=embedder.longest)
-    checkpoint.write_json(folder / "scores.json", dict(result.scores))
-    write_card(
-        folder,
-        task="sentence-similarity",
-        settings=settings,
-        scores=result.scores,
-        text=f"{_described(embedder.config)} {lessons.text}",
-        tags=["sentence-transformers", "feature-extraction"],
-    )
+    if processes().is_main_process:
+        folder = settings.output_dir
+        save_sentences(model, folder)
+        embedder.tokenizer.save(folder, model_max_length=embedder.longest)
+        checkpoint.write_json(folder / "scores.json", dict(result.scores))
+        write_card(
+            folder,
+            task="sentence-similarity",
+            settings=settings,
+            scores=result.scores,
+            text=f"{_described(embedder.config)} {lessons.text}",
+            tags=["sentence-transformers", "feature-extraction"],
+        )
     return dict(result.scores)
 
 

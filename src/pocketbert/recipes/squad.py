@@ -43,6 +43,7 @@ from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
 from pocketbert.train.lora import add_lora, merge_lora
+from pocketbert.train.machine import processes
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.trials.run import searchable
 
@@ -145,12 +146,13 @@ def run(settings: Settings) -> dict[str, float]:
         overlap=DEFAULT_OVERLAP if shared is None else shared,
         max_answer_length=settings.max_answer_length,
     )
-    folder = settings.output_dir
-    save(model, folder)
-    tokenizer.save(folder, model_max_length=model.config.longest)
-    fitted.save(folder)
-    checkpoint.write_json(folder / "scores.json", dict(result.scores))
-    write_card(folder, task="question-answering", settings=settings, scores=result.scores)
+    if processes().is_main_process:
+        folder = settings.output_dir
+        save(model, folder)
+        tokenizer.save(folder, model_max_length=model.config.longest)
+        fitted.save(folder)
+        checkpoint.write_json(folder / "scores.json", dict(result.scores))
+        write_card(folder, task="question-answering", settings=settings, scores=result.scores)
     return dict(result.scores)
 
 

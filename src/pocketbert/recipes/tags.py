@@ -30,6 +30,7 @@ from pocketbert.tasks.tags.sentences import Form, Sentence, check_tags, hold_out
 from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
+from pocketbert.train.machine import processes
 from pocketbert.train.trials.run import searchable
 
 
@@ -103,9 +104,9 @@ def run(settings: Settings) -> dict[str, float]:
         text=f"Tags: {', '.join(f'`{name}`' for name in names)}.",
     )
     if kind == "entities":
-        checkpoint.write_json(
-            settings.output_dir / "scores_by_kind.json", metrics.by_kind(truth, said(model))
-        )
+        by_kind = metrics.by_kind(truth, said(model))
+        if processes().is_main_process:
+            checkpoint.write_json(settings.output_dir / "scores_by_kind.json", by_kind)
     return scores
 
 
