@@ -32,8 +32,7 @@ def main() -> None:
     for name, given in json.loads(sys.argv[2]):
         recipe = importlib.import_module(f"pocketbert.recipes.{name}")
         recipe.run(resolve(recipe.Settings, overrides={**given, "output_dir": str(folder / name)}))
-    found = list(written)
-    (folder / f"written-{os.environ['RANK']}.json").write_text(json.dumps(found), encoding="utf-8")
+    (folder / f"written-{os.environ['RANK']}.json").write_text(json.dumps(written), encoding="utf-8")
     leave_together()
 
 
