@@ -79,6 +79,19 @@ def test_every_preset_runs_two_steps(name, corpus, words, tmp_path) -> None:
     assert "base_model" not in (tmp_path / "README.md").read_text()
 
 
+def test_runs_of_all_seeds_are_measured_by_the_same_words(corpus, words, tmp_path) -> None:
+    """Other words would move the score of the most frequent one, too."""
+    found = []
+    for seed in ("0", "7"):
+        folder = tmp_path / seed
+        files = ["--train_file", str(corpus), "--tokenizer", str(words), "--output_dir", str(folder)]
+        assert main(["train", "pretrain", *files, "model=mobilebert-nano", f"seed={seed}", *SMALL]) == 0
+        found.append(scores(folder))
+    first, second = found
+    assert first["unigram_loss"] == second["unigram_loss"]
+    assert first["masked_lm_loss"] != second["masked_lm_loss"]
+
+
 def test_learning_beats_the_unigram_baseline(tmp_path) -> None:
     """Made-up sentences have few words: a small encoder soon knows more than their frequencies."""
     corpus = small_corpus.write(tmp_path / "corpus.txt", small_corpus.documents(150))

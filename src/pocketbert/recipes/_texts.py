@@ -10,13 +10,17 @@ from typing import Any
 
 from pocketbert import checkpoint, hub
 from pocketbert.data.corpus import Format, Progress, Tokens, open_corpus, prepare
-from pocketbert.data.objectives import HEADS, Masking, Objective, ObjectiveName, objective
+from pocketbert.data.objectives import HEADS, Examples, Masking, Objective, ObjectiveName, objective
 from pocketbert.errors import InputError
 from pocketbert.model import PRESETS, Config, HeadKind, architecture, preset, read_config
 from pocketbert.text import Tokenizer
 from pocketbert.train.fields import setting
 from pocketbert.train.machine import processes
 from pocketbert.train.settings import LoopSettings
+
+HELD_OUT = 0
+"""The seed of what is held out, and of what is hidden there. It is nobody's setting: runs of all seeds are measured by
+the same words, and a student by none that its teacher learnt from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +99,14 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)
         tokens = prepare(corpus, tokenizer, folder, **making)
         if not settings.validation_file:
-            return tokens.split(settings.validation_split, seed=settings.seed, least=2)  # for pairs of two
+            return tokens.split(settings.validation_split, seed=HELD_OUT, least=2)  # for pairs of two
         other = open_corpus(settings.validation_file, split=settings.split, **reading)
         return tokens, prepare(other, tokenizer, folder / "validation", **making)
+
+
+def to_measure_by(settings: TextSettings, goal: Objective, held_out: Tokens) -> Examples:
+    """The held-out examples, the same ones for every seed."""
+    return goal.examples(held_out, seed=HELD_OUT)[: settings.max_eval_samples]
 
 
 def tokens_folder(settings: TextSettings) -> Path:

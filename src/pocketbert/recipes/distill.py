@@ -36,6 +36,7 @@ from pocketbert.recipes._texts import (
     known_config,
     learnt,
     prepared,
+    to_measure_by,
     tokens_folder,
 )
 from pocketbert.text import Tokenizer
@@ -150,7 +151,7 @@ def run(settings: Settings) -> dict[str, Any]:
     lesson, stages = enrolled(settings, student, teacher, loaded=loaded)
     tokens, held_out = prepared(settings, teacher.tokenizer)
     examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
-    held_examples = goal.examples(held_out, seed=settings.seed)[: settings.max_eval_samples]
+    held_examples = to_measure_by(settings, goal, held_out)
     baseline = unigram_baseline(held_examples, goal, tokens.counts())
     teaching = Teaching(teacher, lesson.terms)
     fit_norm(student, teacher, goal.collate([examples[number] for number in range(min(64, len(examples)))]))

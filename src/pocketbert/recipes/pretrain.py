@@ -39,6 +39,7 @@ from pocketbert.recipes._texts import (
     known_config,
     learnt,
     prepared,
+    to_measure_by,
     tokens_folder,
 )
 from pocketbert.text import Tokenizer
@@ -75,7 +76,7 @@ def run(settings: Settings) -> dict[str, Any]:
     goal = goal_of(settings, tokenizer, model.config)
     tokens, held_out = prepared(settings, tokenizer)
     examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
-    held_examples = goal.examples(held_out, seed=settings.seed)[: settings.max_eval_samples]
+    held_examples = to_measure_by(settings, goal, held_out)
     baseline = unigram_baseline(held_examples, goal, tokens.counts())
 
     def loss_function(
