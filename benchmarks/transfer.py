@@ -42,7 +42,7 @@ def main() -> None:
     options = arguments()
     work: Path = options.work
     finish([Run(work / "words", ("train", "tokenizer"), words(options), done="tokenizer.json")])
-    finish([Run(work / "teacher", ("train", "pretrain"), teacher(options))], threads=options.jobs)
+    finish([Run(work / "teacher", ("train", "pretrain"), teacher(options), processes=options.jobs)])
     seeds = [int(seed) for seed in options.seeds.split(",")]
     arms = [name for name in ARMS if options.arms is None or name in options.arms.split(",")]
     runs = {(arm, seed): student(options, arm, seed) for seed in seeds for arm in arms}
@@ -64,6 +64,7 @@ def main() -> None:
             "block_steps": options.block_steps,
             "distillation_steps": options.distillation_steps,
             "batch": 32,
+            "teacher_batch": 32 * options.jobs,
             "length": 64,
             "precision": options.precision,
             "seeds": seeds,
@@ -109,6 +110,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--task-seeds", type=int, default=3, help="how often to fine-tune each student")
     parser.add_argument("--task-rate", type=float, default=1e-3, help="peak rate of the fine-tuning")
     parser.add_argument("--split", type=float, default=0.02, help="share of the documents to hold out")
+    parser.add_argument("--measured", type=int, default=8000, help="held-out sequences to measure by")
     parser.add_argument("--dry", action="store_true", help="record nothing")
     return parser.parse_args()
 
@@ -124,6 +126,7 @@ def shared(options: argparse.Namespace) -> dict[str, Any]:
         "validation_split": options.split,
         "resume_from_checkpoint": "latest",
         "save_steps": 250,
+        "max_eval_samples": options.measured,
         "mixed_precision": options.precision,
     }
 

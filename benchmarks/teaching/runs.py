@@ -22,12 +22,20 @@ class Run:
     verb: tuple[str, ...]
     flags: Mapping[str, Any] = field(default_factory=dict)
     done: str = "scores.json"
+    processes: int = 1
+    """That learn together; each takes as many examples a step as a single one would."""
 
     @property
     def command(self) -> list[str]:
         """The arguments after `pocketbert`."""
         given = {**self.flags, "output_dir": self.folder}
         return [*self.verb, *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
+
+    @property
+    def launched(self) -> list[str]:
+        """All of it, with what starts several processes."""
+        together = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={self.processes}"]
+        return [sys.executable, *(together if self.processes > 1 else ()), "-m", "pocketbert", *self.command]
 
     def finish(self, threads: int) -> None:
         """Run it, or what is left of it; its output goes to FOLDER.log."""
@@ -37,7 +45,7 @@ class Run:
         began = time.monotonic()
         with self.folder.with_suffix(".log").open("ab") as log:
             status = subprocess.run(
-                [sys.executable, "-m", "pocketbert", *self.command],
+                self.launched,
                 stdout=log,
                 stderr=log,
                 env={**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"},

@@ -37,20 +37,8 @@ def test_ablations(tmp_path: Path) -> None:
     task.write_text("\n".join(f"{label} {text}" for label, text in lines) + "\n", encoding="latin-1")
     places = ["--corpus", EXAMPLES / "corpus.txt", "--task", task, "--work", tmp_path / "work", "--dry"]
     sizes = ["--vocab-size", 600, "--teacher-steps", 2, "--block-steps", 1, "--distillation-steps", 1]
-    rest = [
-        "--learnt",
-        16,
-        "--task-seeds",
-        1,
-        "--seeds",
-        0,
-        "--arms",
-        "progressive",
-        "--split",
-        0.2,
-        "--jobs",
-        1,
-    ]
+    rest = ["--learnt", 16, "--task-seeds", 1, "--seeds", 0, "--arms", "progressive", "--split", 0.2]
+    rest += ["--jobs", 2, "--measured", 20]
     measured = last_line(run("transfer.py", *places, *sizes, *rest))
     assert list(measured["arms"]) == ["progressive"]
     for (row,) in measured["arms"].values():
@@ -58,6 +46,7 @@ def test_ablations(tmp_path: Path) -> None:
         assert 0 <= row["task_accuracy"] <= 1
         assert len(row["layers"]) == 6
     assert measured["unigram"]["unigram_accuracy"] > 0
+    assert measured["settings"]["teacher_batch"] == 64, "32 for each of two processes"
     stamps = {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
     assert last_line(run("transfer.py", *places, *sizes, *rest)) == measured
     assert stamps == {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
