@@ -256,7 +256,7 @@ PRESETS = {
         classifier_activation=True,
     ),
     # A teacher and a student with the same feature maps (128) and heads, for experiments on two cores. With dropout
-    # the teacher knows little but the frequency of words for its first thousand steps.
+    # the teacher knows little but the frequency of words for hundreds of steps.
     "ib-bert-bench": MobileBertConfig(
         vocab_size=8192,
         embedding_size=64,
