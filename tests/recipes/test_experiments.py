@@ -46,7 +46,8 @@ def test_ablations(tmp_path: Path) -> None:
         assert 0 <= row["task_accuracy"] <= 1
         assert len(row["layers"]) == 6
     assert measured["unigram"]["unigram_accuracy"] > 0
-    assert measured["settings"]["teacher_batch"] == 64, "32 for each of two processes"
+    (state,) = (tmp_path / "work" / "teacher").glob("checkpoint-*/state.json")
+    assert json.loads(state.read_text())["identity"]["processes"] == 2, "the teacher learns in both jobs"
     stamps = {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
     assert last_line(run("transfer.py", *places, *sizes, *rest)) == measured
     assert stamps == {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
