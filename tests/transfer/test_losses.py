@@ -13,7 +13,7 @@ from pocketbert.heads import load
 from pocketbert.text import Tokenizer
 from pocketbert.transfer import losses
 from pocketbert.transfer.teacher import Teacher
-from pocketbert.transfer.views import Wanted, look
+from pocketbert.transfer.views import View, Wanted, look
 
 ALL = torch.ones(1, 1, dtype=torch.long)
 
@@ -107,6 +107,31 @@ def test_relations_by_hand() -> None:
     assert float(losses.relations(vectors, vectors, mask, heads=3)) == pytest.approx(0, abs=1e-7)
     with pytest.raises(InputError, match="relation_heads is 5, which does not divide the width 12"):
         losses.relations(vectors, vectors, mask, heads=5)
+
+
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16], ids=["bf16", "fp16"])
+def test_what_is_compared_is_not_rounded(precision: torch.dtype) -> None:
+    """Two that hardly differ, with products beyond fp16: autocast around a loss changes nothing."""
+    generator = torch.Generator().manual_seed(0)
+    teacher = 60 * torch.randn(2, 5, 64, generator=generator)
+    student = teacher + 0.01 * torch.randn(2, 5, 64, generator=generator)
+    mask = torch.ones(2, 5, dtype=torch.long)
+
+    def compared() -> list[float]:
+        seen, taught = (
+            View(mask, heads=1, parts={("query", 0): vectors, ("key", 0): vectors})
+            for vectors in (student, teacher)
+        )
+        return [
+            float(losses.attention(seen.scores(0), taught.scores(0), mask)),
+            float(losses.attention_scores(seen.scores(0), taught.scores(0), mask)),
+            float(losses.relations(student, teacher, mask, heads=1)),
+        ]
+
+    exact = compared()
+    with torch.autocast("cpu", precision):
+        assert compared() == exact
+    assert all(map(math.isfinite, exact))
 
 
 def test_words_by_hand() -> None:

@@ -2,7 +2,7 @@
 
 Each takes the student first, then the teacher, and gives the mean over the examples of a batch of what it means over
 an example's own tokens, heads or words. Padding does not count, and however examples are split into batches, the
-weighted mean stays the same. Everything is computed in single precision.
+weighted mean stays the same. Everything is computed in single precision, also where a model around it is not.
 
 Shapes: B batch, S sequence, W width, H heads, P predicted positions, V vocabulary. `mask` (B, S) is 1 for real tokens.
 """
@@ -10,6 +10,7 @@ Shapes: B batch, S sequence, W width, H heads, P predicted positions, V vocabula
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Literal
 
 import torch
@@ -139,6 +140,19 @@ def soft_words(logits: Tensor, taught: Tensor, labels: Tensor, temperature: floa
     return temperature**2 * over_tokens(divergence, labels != -100)
 
 
+def scaled_products(queries: Tensor, keys: Tensor) -> Tensor:
+    """What a softmax is taken of in attention: queries keys^T / sqrt(d), (B, H, S, d) -> (B, H, S, S).
+
+    Without autocast, which would round every product to 8 or 11 bits, where what is compared may differ by less, and
+    overflow in fp16 before the root divides it.
+    """
+    kind = queries.device.type
+    # A plan is made on the device `meta`, which has no autocast.
+    exact = torch.autocast(kind, enabled=False) if torch.amp.is_autocast_available(kind) else nullcontext()
+    with exact:
+        return queries.float() @ keys.float().mT / math.sqrt(queries.shape[-1])
+
+
 def over_tokens(values: Tensor, mask: Tensor) -> Tensor:
     """The mean over each example's real tokens, then over the examples: (B, S) -> one number."""
     chosen = mask != 0
@@ -165,7 +179,7 @@ def _relation_scores(vectors: Tensor, heads: int) -> Tensor:
             "both widths"
         )
     split = vectors.float().view(batch, length, heads, width // heads).transpose(1, 2)  # (B, H, S, W / H)
-    return split @ split.mT / math.sqrt(width // heads)
+    return scaled_products(split, split)
 
 
 def _variance(values: Tensor) -> Tensor:

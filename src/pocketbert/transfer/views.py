@@ -8,7 +8,6 @@ Shapes: B batch, S sequence, W width, N width of the attention, H heads.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from pocketbert.errors import InputError
 from pocketbert.model import Encoder, EncoderOutput
 from pocketbert.model.foreign import ForeignEncoder, Makers
 from pocketbert.model.layers import SelfAttention
+from pocketbert.transfer.losses import scaled_products
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 VECTORS = ("query", "key", "value")
@@ -75,7 +75,7 @@ class View:
             probabilities = self.parts["attention", block].transpose(1, 2).float()  # kept as (B, S, H, S)
             return probabilities.clamp(min=torch.finfo(torch.float32).tiny).log()
         query, key = (self._split(self.parts[what, block]) for what in ("query", "key"))
-        return query @ key.mT / math.sqrt(query.shape[-1])
+        return scaled_products(query, key)
 
     def _split(self, vectors: Tensor) -> Tensor:
         batch, length, width = vectors.shape
