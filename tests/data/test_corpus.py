@@ -99,6 +99,11 @@ def test_a_set_that_datasets_loads(tmp_path) -> None:
         list(open_corpus(str(tmp_path / "set"), "hub", split="dev").documents())
 
 
+@pytest.mark.parametrize("name", ["wikitext", "owner/name", "wikimedia/wikipedia:20231101.en"])
+def test_names_of_sets_are_told_from_files(name) -> None:
+    assert open_corpus(name).sets == (name,)
+
+
 def test_folders_and_patterns_are_read_in_the_order_of_names(tmp_path) -> None:
     for name in ("b/two.txt", "a/one.txt", "c.txt", ".hidden"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -132,6 +137,8 @@ def test_what_cannot_be_read_says_where_and_why(text, form, message, tmp_path) -
 def test_what_is_not_there_or_not_text(tmp_path, tokenizer) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         open_corpus(tmp_path / "nothing.txt")
+    with pytest.raises(InputError, match="if it is a set of the hub, say format=hub"):
+        open_corpus("texts/nothing.txt")
     (tmp_path / "latin").write_bytes(b"caf\xe9\n\nx\n")
     with pytest.raises(InputError, match="not UTF-8"):
         list(open_corpus(tmp_path / "latin", "sentences").documents())

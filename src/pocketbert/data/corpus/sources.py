@@ -113,7 +113,10 @@ def open_corpus(
     for name in map(str, given):
         found = [] if format == "hub" else _files(name)
         if not found and not _could_be_a_set(name, format):
-            raise InputError(f"{name}: there is no such file or folder, and no file matches it")
+            raise InputError(
+                f"{name}: there is no such file or folder, and no file matches it; if it is a set of the hub, say "
+                "format=hub"
+            )
         files += found
         sets += [] if found else [name]
     return Corpus(
@@ -148,7 +151,7 @@ def _could_be_a_set(name: str, kind: Format) -> bool:
         kind == "auto"
         and name.count("/") <= 1
         and not name.startswith((".", "/", "~"))
-        and not Path(name).suffix
+        and not Path(name.partition(":")[0]).suffix  # configurations have dots, such as 20231101.en
     )
 
 
