@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +190,14 @@ def test_a_fingerprint_knows_the_head(tmp_path: Path) -> None:
         with torch.no_grad():
             weight[0, 0] += 1e-3
         assert teacher.fingerprint() != before
+
+
+def test_a_fingerprint_does_not_know_the_folder(tmp_path: Path) -> None:
+    teacher = written(foreign("Electra"), tmp_path / "here")
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    config = json.loads((tmp_path / "there" / "config.json").read_text())
+    (tmp_path / "there" / "config.json").write_text(json.dumps({**config, "transformers_version": "0.1"}))
+    assert Teacher.load(str(tmp_path / "there")).fingerprint() == teacher.fingerprint()
 
 
 def test_half_weights_teach_in_full_precision(tmp_path: Path) -> None:

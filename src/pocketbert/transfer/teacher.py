@@ -107,6 +107,16 @@ class Teacher:
             logits = head(EncoderOutput(last, mask), self.encoder.word_table).logits
         return logits
 
+    def try_length(self, length: int) -> None:
+        """Refuse sequences that it cannot read: only trying tells how many positions a foreign encoder has."""
+        try:
+            self.look({"input_ids": torch.full((1, length), self.tokenizer.cls_id)}, Wanted(frozenset({0})))
+        except (IndexError, RuntimeError) as error:
+            raise InputError(
+                f"max_seq_length = {length}, but the teacher {self.name} cannot read so many tokens ({error}): give "
+                "fewer, or choose another teacher"
+            ) from error
+
     def fingerprint(self) -> str:
         """A hash of the shape and of every weight, those of the masked-LM head too."""
         digest = hashlib.sha256(json.dumps(_plain(self.config), sort_keys=True).encode())
@@ -142,6 +152,11 @@ def check_vocabulary(teacher: Teacher, tokenizer: Tokenizer, whose: str) -> None
 
 
 def _plain(config: object) -> dict[str, object]:
+    """A config as JSON, without what transformers notes of where it lies and who reads it."""
     to_hf = getattr(config, "to_hf", None) or config.to_dict  # type: ignore[attr-defined]
     data: dict[str, object] = json.loads(json.dumps(to_hf(), default=str))
-    return data
+    return {
+        name: value
+        for name, value in data.items()
+        if not name.startswith("_") and name != "transformers_version"
+    }
