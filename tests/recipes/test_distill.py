@@ -209,7 +209,8 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
     weights[name][0, 0] = float("nan")
     save_file(weights, broken / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(
-        TrainingError, match=r"step 4: the loss is nan .*the last good checkpoint is .*checkpoint-2"
+        TrainingError,
+        match=r"step 4: the loss is nan, .*feature_map nan.* lower the learning rate.* checkpoint is .*checkpoint-2",
     ):
         distill.run(lessons.settings_of(**{**given, "teacher": str(broken)}, save_steps=2))
     (last,) = checkpoints(Path(given["output_dir"]))
@@ -233,6 +234,12 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
         ({"stage_warmup_steps": -3}, "stage_warmup_steps = -3"),
         ({"seed": 2**63}, "below 2"),
         ({"teacher": "mobilebert-nano"}, "a preset, a shape without weights: train it first"),
+        ({"num_train_epochs": 5.0}, "num_train_epochs = 5.0: .* block_steps and distillation_steps"),
+        ({"early_stopping_patience": 2}, "early_stopping_patience = 2: with --method progressive"),
+        (
+            {"student": "mobilebert", "teacher_layers": "0," * 23 + "1", "initialise": "ends"},
+            "initialise = ends",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_before_the_first_step(given: dict, changes: dict, said: str) -> None:
@@ -303,6 +310,11 @@ def test_a_teacher_of_transformers(given: dict, electra: Path, changes: dict, ex
             "no soft labels: give --alpha 1 .* or --distillation_",
         ),
         ({"method": "distilbert"}, "no soft labels: use --method joint with --distillation_steps 0"),
+        ({"method": "minilm", "initialise": "ends"}, "initialise = ends: .* not of the house"),
+        (
+            {"method": "minilm", "max_seq_length": 100},
+            "max_seq_length = 100, but the teacher .* cannot read so many",
+        ),
     ],
 )
 def test_a_teacher_of_transformers_is_refused_before_the_first_step(
@@ -337,11 +349,58 @@ def test_a_run_is_resumed_with_its_own_teacher_and_stages(given: dict, teacher: 
         distill.run(lessons.settings_of(**{**given, "teacher": str(other)}, resume_from_checkpoint="latest"))
 
 
-def test_a_run_is_resumed_on_its_own_terms(given: dict) -> None:
+def test_a_run_is_resumed_on_its_own_terms(given: dict, tmp_path: Path) -> None:
     distill.run(lessons.settings_of(**given, max_steps=2))
     for name, value in {"alpha": 0.9, "teacher_layers": "0,0", "mlm_probability": 0.4}.items():
         with pytest.raises(TrainingError, match=f"cannot be resumed exactly: {name} was"):
             distill.run(lessons.settings_of(**{**given, name: value}, resume_from_checkpoint="latest"))
+    with pytest.raises(TrainingError, match="cannot be resumed exactly: cached was"):
+        distill.run(
+            lessons.settings_of(**given, cache_dir=str(tmp_path / "views"), resume_from_checkpoint="latest")
+        )
+
+
+def test_a_corpus_that_has_moved_is_the_same_corpus(given: dict, corpus: Path, tmp_path: Path) -> None:
+    """Two students, each with its own copy of the texts, and one cache."""
+    copy = shutil.copy(corpus, tmp_path / "copy.txt")
+    cached = {**given, "cache_dir": str(tmp_path / "views")}
+    distill.run(lessons.settings_of(**cached))
+    distill.run(
+        lessons.settings_of(**{**cached, "train_file": [str(copy)], "output_dir": str(tmp_path / "other")})
+    )
+    first, second = (lessons.losses(folder) for folder in (Path(given["output_dir"]), tmp_path / "other"))
+    assert first == second
+
+
+def test_what_could_not_be_copied_is_told(given: dict, electra: Path) -> None:
+    told = distill.run(lessons.settings_of(**{**given, "teacher": str(electra)}, method="distilbert"))
+    assert told["trained_anew"] == "embeddings, head"
+    told = distill.run(lessons.settings_of(**given, overwrite_output_dir=True))
+    assert "trained_anew" not in told
+
+
+def test_a_run_that_ends_amid_the_transfer_keeps_its_last_weights(given: dict) -> None:
+    """Not those of the evaluation by words, which nothing has taught yet."""
+    distill.run(lessons.settings_of(**given, max_steps=4, eval_strategy="steps", eval_steps=1))
+    assert not list(Path(given["output_dir"]).glob("best-*"))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_dropout_rests_while_layers_are_compared(
+    kept: bool, given: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    real = distill.train
+
+    def watched(lesson: torch.nn.Module, **options: object) -> object:
+        seen.extend(part.p for part in lesson.modules() if isinstance(part, torch.nn.Dropout))
+        return real(lesson, **options)
+
+    monkeypatch.setattr(distill, "train", watched)
+    distill.run(
+        lessons.settings_of(**{**given, "student": "bert-nano"}, method="minilm", student_dropout=kept)
+    )
+    assert (max(seen) > 0) == kept
 
 
 @pytest.mark.parametrize("preset", sorted(set(catalogue.presets_of(catalogue.find("distill"))) - {"toy"}))

@@ -250,6 +250,10 @@ def test_a_masked_lm_head_serves_pre_training(tmp_path) -> None:
             ["model=xlnet-nano", "objective=permutation", "whole_word_mask=true"],
             "goes with objectives that mask",
         ),
+        (
+            ["model=xlnet-nano", "objective=permutation", "max_predictions_per_seq=4"],
+            "max_predictions_per_seq = 4: permutation guesses one token in six",
+        ),
         (["model=bert-nano", f"output_dir={__file__}"], "test_pretrain.py is a file; give another name"),
         (
             ["model=bert-nano", f"tokens_dir={__file__}/tokens"],

@@ -12,6 +12,8 @@ import parity
 from pocketbert.cli import main
 from pocketbert.errors import InputError
 from pocketbert.heads import build, load, save
+from pocketbert.model.layers import SelfAttention
+from pocketbert.recipes import _task_transfer, squad
 from pocketbert.recipes.squad import Objective, Settings
 from pocketbert.tasks.squad.features import featurise
 from pocketbert.tasks.squad.predict import collate, predict
@@ -169,6 +171,39 @@ def test_layers_of_a_teacher_first(method, encoder, reader, tmp_path) -> None:
     before = (tmp_path / "student" / "model.safetensors").read_bytes()
     assert main(["train", "squad", *flags, "--resume_from_checkpoint", "latest"]) == 0
     assert (tmp_path / "student" / "model.safetensors").read_bytes() == before
+
+
+def test_another_transfer_is_not_taken_for_the_one_that_is_done(encoder, reader, tmp_path, capsys) -> None:
+    """All have one stage of equal steps."""
+    flags = ["--model", str(encoder), "--train_file", str(TRAIN), "--validation_file", str(DEV)]
+    flags += ["--teacher", str(reader), "--block_steps", "1", "--preset", "toy", "max_steps=2"]
+    flags += ["--output_dir", str(tmp_path / "student")]
+    assert main(["train", "squad", *flags, "--transfer", "joint"]) == 0
+    again = [*flags, "--resume_from_checkpoint", "latest"]
+    assert main(["train", "squad", *again, "--transfer", "minilm"]) == 1
+    assert "cannot be resumed exactly: transfer was joint and is now minilm" in capsys.readouterr().err
+    assert main(["train", "squad", *again, "--transfer", "joint", "--teacher_layers", "0,0"]) == 1
+    assert "cannot be resumed exactly: teacher_layers was uniform" in capsys.readouterr().err
+
+
+def test_dropout_rests_while_layers_are_compared(encoder, reader, tmp_path, monkeypatch) -> None:
+    seen, real = {}, {"transfer": _task_transfer.train, "labels": squad.train}
+
+    def watched(when):
+        def train(model, **options):
+            dropped = [part.dropout for part in model.modules() if isinstance(part, SelfAttention)]
+            seen[when] = max(dropped)
+            return real[when](model, **options)
+
+        return train
+
+    monkeypatch.setattr(_task_transfer, "train", watched("transfer"))
+    monkeypatch.setattr(squad, "train", watched("labels"))
+    flags = ["--model", str(encoder), "--train_file", str(TRAIN), "--validation_file", str(DEV)]
+    flags += ["--teacher", str(reader), "--transfer", "joint", "--block_steps", "1", "--preset", "toy"]
+    flags += ["max_steps=1", "--output_dir", str(tmp_path / "student")]
+    assert main(["train", "squad", *flags]) == 0
+    assert seen["transfer"] == 0 < seen["labels"]
 
 
 def test_transfer_needs_a_teacher(encoder) -> None:

@@ -23,7 +23,7 @@ from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.lesson import Lesson, Terms
 from pocketbert.transfer.methods import Course, Method, schedule
 from pocketbert.transfer.schedule import at, rates, total
-from pocketbert.transfer.student import owners
+from pocketbert.transfer.student import owners, without_dropout
 from pocketbert.transfer.teacher import Teacher, check_vocabulary
 from pocketbert.transfer.teaching import Teaching, check, projection, relation_heads
 
@@ -91,25 +91,28 @@ def transfer_first(
     ) -> tuple[Tensor, Mapping[str, float]]:
         return teaching.loss(lesson, batch, at(stages, step)[0])
 
-    train(
-        Lesson(model, terms, fitting),
-        examples=examples,
-        lengths=lengths,
-        collate=collate,
-        loss_function=loss_function,
-        settings=replace(
-            settings,
-            output_dir=settings.output_dir / "transfer",
-            resume_from_checkpoint=None if settings.resume_from_checkpoint is None else "latest",
-            learning_rate=settings.transfer_learning_rate or settings.learning_rate,
-            max_steps=total(stages),
-            eval_strategy="no",
-            average_last=0,
-            ema_decay=None,
-        ),
-        rates=rates(stages),
-        identity={
-            "teacher": teacher.fingerprint(),
-            "stages": [[stage.name, stage.steps] for stage in stages],
-        },
-    )
+    with without_dropout(model):
+        train(
+            Lesson(model, terms, fitting),
+            examples=examples,
+            lengths=lengths,
+            collate=collate,
+            loss_function=loss_function,
+            settings=replace(
+                settings,
+                output_dir=settings.output_dir / "transfer",
+                resume_from_checkpoint=None if settings.resume_from_checkpoint is None else "latest",
+                learning_rate=settings.transfer_learning_rate or settings.learning_rate,
+                max_steps=total(stages),
+                eval_strategy="no",
+                average_last=0,
+                ema_decay=None,
+            ),
+            rates=rates(stages),
+            identity={
+                "teacher": teacher.fingerprint(),
+                "stages": [[stage.name, stage.steps] for stage in stages],
+                "transfer": settings.transfer,
+                "teacher_layers": settings.teacher_layers,
+            },
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from pocketbert.train.settings import LoopSettings
 
 HELD_OUT = 0
 """The seed of what is held out, and of what is hidden there. It is nobody's setting: runs of all seeds are measured by
-the same words, and a student by none that its teacher learnt from."""
+the same words, and a student with its teacher's corpus and validation_split by none that its teacher learnt from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +63,22 @@ class TextSettings(LoopSettings):
             raise InputError(
                 "whole_word_mask goes with objectives that mask; permutation guesses runs of tokens: leave it out"
             )
+        if self.objective == "permutation" and self.max_predictions_per_seq is not None:
+            raise InputError(
+                f"max_predictions_per_seq = {self.max_predictions_per_seq}: permutation guesses one token in six, "
+                "however many that are: leave it out"
+            )
 
 
 def learnt(settings: TextSettings) -> dict[str, Any]:
     """What is learnt from which corpus: a run that is resumed with something else would be another one."""
     names = ("objective", "max_seq_length", "mlm_probability", "max_predictions_per_seq", "whole_word_mask")
-    index = (tokens_folder(settings) / "index.json").read_bytes()
+    index = json.loads((tokens_folder(settings) / "index.json").read_text(encoding="utf-8"))
+    # The names of files are not part of it: a corpus that has moved is the same corpus. `texts` has the hashes.
+    del index["sources"]
     return {
         **{name: getattr(settings, name) for name in (*names, "short_seq_prob", "dupe_factor")},
-        "corpus": hashlib.sha256(index).hexdigest()[:16],
+        "corpus": hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:16],
     }
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,7 @@ from pocketbert.train.loop import train
 from pocketbert.train.machine import processes
 from pocketbert.train.plan import Plan
 from pocketbert.train.seeds import seed_everything
+from pocketbert.train.settings import LoopSettings
 from pocketbert.transfer.cache import Cache, fingerprint
 from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.lesson import Lesson, Terms
@@ -111,10 +113,19 @@ class Settings(TextSettings):
         None, help="folder for what the teacher shows; then every example is masked once, alike in all epochs"
     )
     learning_rate: float = setting(1e-3, help="peak rate")
+    num_train_epochs: float = setting(
+        LoopSettings.num_train_epochs,
+        help="not used: block_steps and distillation_steps say how long a run is",
+    )
 
     def __post_init__(self) -> None:
         """Refuse what no run can use."""
         super().__post_init__()
+        if self.num_train_epochs != LoopSettings.num_train_epochs:
+            raise InputError(
+                f"num_train_epochs = {self.num_train_epochs}: how long a run is follows from block_steps and "
+                "distillation_steps; give these instead"
+            )
         if self.stage_warmup_steps < 0:
             raise InputError(f"stage_warmup_steps = {self.stage_warmup_steps}: must be at least 0")
         if self.relation_heads is not None and self.relation_heads < 1:
@@ -148,7 +159,9 @@ def run(settings: Settings) -> dict[str, Any]:
     goal = goal_of(settings, teacher.tokenizer, student.config)
     if isinstance(teacher.encoder, Encoder):
         checked_length(settings.max_seq_length, teacher.config)
-    lesson, stages = enrolled(settings, student, teacher, loaded=loaded)
+    else:
+        teacher.try_length(settings.max_seq_length)
+    lesson, stages, anew = enrolled(settings, student, teacher, loaded=loaded)
     tokens, held_out = prepared(settings, teacher.tokenizer)
     examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
     held_examples = to_measure_by(settings, goal, held_out)
@@ -167,26 +180,28 @@ def run(settings: Settings) -> dict[str, Any]:
         return teaching.loss(model, batch, at(stages, step)[0])
 
     steps = total(stages)
-    ends_with_words = any(name in stages[-1].losses for name in WORD_LOSSES)
-    result = train(
-        lesson,
-        examples=examples if settings.cache_dir is None else Once(examples),
-        lengths=examples.lengths,
-        collate=collate,
-        loss_function=loss_function,
-        settings=replace(settings, max_steps=min(settings.max_steps or steps, steps)),
-        evaluate=lambda _lesson: {**score(student, held_examples, goal), **baseline},
-        best="masked_lm_loss" if ends_with_words else None,
-        greater_is_better=False,
-        rates=rates(stages),
-        data_files=[tokens_folder(settings) / "index.json"],
-        identity={
-            "teacher": teacher.fingerprint(),
-            "stages": [[stage.name, stage.steps] for stage in stages],
-            **{name: getattr(settings, name) for name in TERMS},
-            **learnt(settings),
-        },
-    )
+    ends_with_words = _has_words(within(stages, settings.max_steps)[-1])
+    with nullcontext() if settings.student_dropout else without_dropout(student):
+        result = train(
+            lesson,
+            examples=examples if settings.cache_dir is None else Once(examples),
+            lengths=examples.lengths,
+            collate=collate,
+            loss_function=loss_function,
+            settings=replace(settings, max_steps=min(settings.max_steps or steps, steps)),
+            evaluate=lambda _lesson: {**score(student, held_examples, goal), **baseline},
+            best="masked_lm_loss" if ends_with_words else None,
+            greater_is_better=False,
+            rates=rates(stages),
+            data_files=[tokens_folder(settings) / "index.json"],
+            identity={
+                "teacher": teacher.fingerprint(),
+                "stages": [[stage.name, stage.steps] for stage in stages],
+                **{name: getattr(settings, name) for name in TERMS},
+                "cached": settings.cache_dir is not None,  # then all epochs have the same masks
+                **learnt(settings),
+            },
+        )
     size, count = settings.per_device_train_batch_size, min(len(held_examples), MEASURED)
     some = [
         goal.collate([held_examples[number] for number in range(start, min(start + size, count))])
@@ -197,7 +212,11 @@ def run(settings: Settings) -> dict[str, Any]:
         write(settings, student, teacher, lesson.terms, distances, result.scores)
     names = sorted({name for row in distances for name in row})
     means = {f"{name}_distance": sum(row[name] for row in distances) / len(distances) for name in names}
-    return {**result.scores, **means}
+    return {**result.scores, **means, **({"trained_anew": ", ".join(anew)} if anew else {})}
+
+
+def _has_words(stage: Stage) -> bool:
+    return any(name in stage.losses for name in WORD_LOSSES)
 
 
 def newcomer(settings: Settings, teacher: Teacher) -> tuple[Model, bool]:
@@ -222,8 +241,8 @@ def newcomer(settings: Settings, teacher: Teacher) -> tuple[Model, bool]:
 
 def enrolled(
     settings: Settings, student: Model, teacher: Teacher, *, loaded: bool
-) -> tuple[Lesson, tuple[Stage, ...]]:
-    """The student with all it needs to learn, and the stages that it will go through."""
+) -> tuple[Lesson, tuple[Stage, ...], tuple[str, ...]]:
+    """The student with all it needs to learn, the stages that it will go through, and what could not be copied."""
     check_vocabulary(teacher, teacher.tokenizer, "its own word table")
     blocks = len(student.encoder.blocks)
     layers = layer_map(settings.teacher_layers, student=blocks, teacher=teacher.blocks)
@@ -231,9 +250,21 @@ def enrolled(
     if how == "auto":
         how = "fresh" if loaded else COPIED.get(settings.method, "fresh")
     fresh = initialise(student, teacher, how, layers)
+    if "embeddings" in fresh and settings.initialise in ("ends", "blocks"):
+        raise InputError(
+            f"initialise = {settings.initialise}: the embeddings of the teacher {teacher.name} cannot be copied, for "
+            "their shapes differ from the student's or they are of an architecture that is not of the house; give "
+            "--initialise fresh, or a student of the teacher's own shape"
+        )
     course = course_of(settings, blocks, fresh=fresh, sharing=owners(student.encoder))
     stages = schedule(settings.method, course)
     check(student, teacher, stages, method=settings.method)
+    if settings.early_stopping_patience is not None and not all(map(_has_words, stages)):
+        raise InputError(
+            f"early_stopping_patience = {settings.early_stopping_patience}: with --method {settings.method} there are "
+            "stages that teach layers and no words, by which runs are scored, so it would end them too early: leave it "
+            "out"
+        )
     fitting = projection(student.config, teacher.config, stages)
     if fitting is not None:
         stages = schedule(settings.method, replace(course, fresh=(*fresh, "projection")))
@@ -245,9 +276,7 @@ def enrolled(
         temperature=warmth if settings.temperature is None else settings.temperature,
         relation_heads=settings.relation_heads or relation_heads(student.encoder, teacher.encoder),
     )
-    if not settings.student_dropout:
-        without_dropout(student)
-    return Lesson(student, terms, fitting), stages
+    return Lesson(student, terms, fitting), stages, () if how == "fresh" else fresh
 
 
 def course_of(

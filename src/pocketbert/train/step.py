@@ -91,7 +91,9 @@ class Stepper:
         names = sorted(logged)
         sums = self._sum([loss_sum, tokens, padded, *shared, *(logged[name] for name in names)])
         if not math.isfinite(sums[0]):
-            raise Diverged(f"the loss is {sums[0]}{_where(batches)}")
+            parts = dict(zip(names, sums[3 + len(shared) :], strict=True))
+            odd = [f", {name} {value}" for name, value in parts.items() if not math.isfinite(value)]
+            raise _diverged(f"the loss is {sums[0]}{''.join(odd)}", batches)
         norm = self._clip(settings.max_grad_norm)
         self._move(norm, batches)
         return Outcome(
@@ -145,13 +147,13 @@ class Stepper:
     def _move(self, norm: float, batches: list[Indices]) -> None:
         scaled = self.accelerator.scaler is not None
         if not math.isfinite(norm) and not scaled:
-            raise Diverged(f"the gradient is {norm}{_where(batches)}")
+            raise _diverged(f"the gradient is {norm}", batches)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         # fp16: a gradient that overflows only lowers the loss scale, unless it does so again and again.
         self._skipped = 0 if math.isfinite(norm) else self._skipped + 1
         if self._skipped > _MAX_SKIPPED:
-            raise Diverged(f"the fp16 gradient overflowed {self._skipped} times in a row{_where(batches)}")
+            raise _diverged(f"the fp16 gradient overflowed {self._skipped} times in a row", batches)
 
     def _sum(self, values: Iterable[float]) -> list[float]:
         """The sum of each value over all processes."""
@@ -170,6 +172,10 @@ def _check_scalar(loss: Tensor) -> None:
         )
 
 
-def _where(batches: list[Indices]) -> str:
+def _diverged(what: str, batches: list[Indices]) -> Diverged:
     numbers = [int(number) for part in batches for number in part]
-    return f" (examples {', '.join(map(str, numbers[:8]))}{' …' if len(numbers) > 8 else ''})"
+    shown = f"{', '.join(map(str, numbers[:8]))}{' …' if len(numbers) > 8 else ''}"
+    return Diverged(
+        f"{what} (examples {shown}), as it would be again: "
+        "lower the learning rate, or see whether these examples and the weights are what they should be"
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any, Literal
 
@@ -95,19 +96,32 @@ def fit_norm(student: Model, teacher: Teacher, batch: Mapping[str, Tensor]) -> b
     return True
 
 
-def without_dropout(model: nn.Module) -> None:
-    """Switch dropout off for good: the reference trains students without it, for noise hides what is to be matched."""
-    for part in model.modules():
-        if isinstance(part, nn.Dropout):
-            part.p = 0.0
-        elif isinstance(part, SelfAttention | RelativeAttention):
-            part.dropout = 0.0
+@contextmanager
+def without_dropout(model: nn.Module) -> Iterator[None]:
+    """Within, dropout is off: the reference trains students without it, for noise hides what is to be matched."""
+    kept = [(part, name, getattr(part, name)) for part, name in _dropouts(model)]
+    for part, name, _ in kept:
+        setattr(part, name, 0.0)
+    try:
+        yield
+    finally:
+        for part, name, value in kept:
+            setattr(part, name, value)
 
 
 def owners(encoder: Encoder) -> tuple[int, ...]:
     """For each block the first that has the same weights: itself, but where blocks share them."""
     first: dict[int, int] = {}
     return tuple(first.setdefault(id(block), number) for number, block in enumerate(encoder.blocks))
+
+
+def _dropouts(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    """The modules that drop something, and the attribute that says how much."""
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            yield part, "p"
+        elif isinstance(part, SelfAttention | RelativeAttention):
+            yield part, "dropout"
 
 
 def _copy(target: nn.Module, source: nn.Module) -> bool:
