@@ -30,9 +30,11 @@ ARMS: dict[str, dict[str, Any]] = {
     "progressive": {"method": "progressive"},
     "joint": {"method": "joint"},
     "auxiliary": {"method": "auxiliary"},
+    "auxiliary copied": {"method": "auxiliary", "initialise": "ends"},
 }
-"""Name -> settings. `progressive` is all of it: distillation, feature maps and attention. `copied` begins with the
-teacher's embeddings and head, as progressive and joint transfer do, and has distillation alone."""
+"""Name -> settings. `progressive` is all of it: distillation, feature maps and attention. Progressive and joint
+transfer begin with the teacher's embeddings and head. So does `copied`, which has distillation alone; and `auxiliary
+copied`, which tells what a schedule brings from what such a beginning does."""
 
 BLOCKS = 6
 SCORES = ("masked_lm_accuracy", "masked_lm_loss", "next_sentence_accuracy")

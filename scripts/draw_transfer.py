@@ -29,6 +29,7 @@ LABELS = {
     "progressive": "+ attention =\nprogressive",
     "joint": "joint",
     "auxiliary": "auxiliary",
+    "auxiliary copied": "auxiliary,\ncopied ends",
 }
 
 
