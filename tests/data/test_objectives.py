@@ -70,6 +70,19 @@ def test_examples_fit_and_repeat_themselves(name, tokens, tokenizer) -> None:
     assert len(goal.examples(tokens, seed=5, passes=3)) > 2.5 * len(examples)
 
 
+def test_some_examples_are_of_the_whole_corpus(tokens, tokenizer) -> None:
+    examples = make("bert", tokenizer).examples(tokens, seed=1)
+    some = examples.spread(10)
+    assert len(some) == len(some.lengths) == 10
+    assert [example.draw[2] for example in some] == list(range(10)), "numbered without gaps"
+    places = [int(np.flatnonzero((examples.rows == row).all(axis=1))[0]) for row in some.rows]
+    assert places[0] == 0
+    distances = np.diff([*places, len(examples)])
+    assert max(distances) - min(distances) <= 1
+    assert [len(example.input_ids) for example in some] == some.lengths.tolist()
+    assert examples.spread(len(examples)) is examples
+
+
 def test_pairs_are_half_and_half_and_keep_to_their_documents(tokens, tokenizer) -> None:
     examples = make("bert", tokenizer, short=0.0).examples(tokens, seed=1, passes=8)
     labels = examples.rows[:, 6]

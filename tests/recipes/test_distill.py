@@ -200,6 +200,23 @@ def test_with_a_cache_every_epoch_is_masked_alike(given: dict, tmp_path: Path) -
     assert max(live) > min(live) * 1.0001, "without one, masks are drawn anew"
 
 
+def test_a_part_of_the_corpus_is_cached_and_learnt(given: dict, tmp_path: Path) -> None:
+    """Each example has its own view, wherever in the corpus it stands: losses are those of the teacher itself."""
+    part = {**given, "method": "auxiliary", "max_train_samples": 12, "per_device_train_batch_size": 4}
+    part |= {"max_steps": 4, "cache_dir": str(tmp_path / "cache")}
+    distill.run(lessons.settings_of(**part))
+    assert json.loads((tmp_path / "cache" / "cache.json").read_text())["examples"] == 12
+    cached = [dict(line) for line in lessons.losses(Path(given["output_dir"]))]
+    assert [line["epoch"] for line in cached] == pytest.approx([1 / 3, 2 / 3, 1, 4 / 3], abs=1e-3)
+    distill.run(lessons.settings_of(**{**part, "cache_dir": None}, overwrite_output_dir=True))
+    live = [dict(line) for line in lessons.losses(Path(given["output_dir"]))]
+    # Without a cache the second epoch has other masks.
+    for expected, found in zip(live[:3], cached[:3], strict=True):
+        assert found == pytest.approx(expected, rel=2e-2, abs=1e-3)
+    with pytest.raises(InputError, match="are of 12 examples, not of 11"):
+        distill.run(lessons.settings_of(**{**part, "max_train_samples": 11}, overwrite_output_dir=True))
+
+
 def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: Path) -> None:
     """A teacher whose second block is broken: the first stage is fine, the second fails at its first step."""
     broken = tmp_path / "broken"
@@ -232,6 +249,7 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
         ({"method": "minilm", "relation_heads": -4}, "relation_heads = -4: must be 1 or more"),
         ({"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ({"stage_warmup_steps": -3}, "stage_warmup_steps = -3"),
+        ({"max_train_samples": 0}, "max_train_samples = 0: must be 1 or more"),
         ({"seed": 2**63}, "below 2"),
         ({"teacher": "mobilebert-nano"}, "a preset, a shape without weights: train it first"),
         ({"num_train_epochs": 5.0}, "num_train_epochs = 5.0: .* block_steps and distillation_steps"),

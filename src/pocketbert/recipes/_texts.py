@@ -51,13 +51,16 @@ class TextSettings(LoopSettings):
     whole_word_mask: bool = setting(False, help="mask all tokens of a word or none", flag_value="true")
     short_seq_prob: float = setting(0.1, help="share of the pairs that are shorter by chance")
     dupe_factor: int = setting(1, help="passes over the corpus, with pairs of their own, that make an epoch")
+    max_train_samples: int | None = setting(
+        None, help="learn from this many sequences at most, from all over the corpus"
+    )
     max_eval_samples: int = setting(2000, help="evaluate on this many sequences at most")
 
     def __post_init__(self) -> None:
         """Refuse what no run can use."""
         super().__post_init__()
-        for name in ("preprocessing_num_workers", "dupe_factor", "max_eval_samples"):
-            if getattr(self, name) < 1:
+        for name in ("preprocessing_num_workers", "dupe_factor", "max_train_samples", "max_eval_samples"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must be 1 or more")
         if self.objective == "permutation" and self.whole_word_mask:
             raise InputError(
@@ -110,6 +113,12 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
             return tokens.split(settings.validation_split, seed=HELD_OUT, least=2)  # for pairs of two
         other = open_corpus(settings.validation_file, split=settings.split, **reading)
         return tokens, prepare(other, tokenizer, folder / "validation", **making)
+
+
+def to_learn_from(settings: TextSettings, goal: Objective, tokens: Tokens) -> Examples:
+    """The examples of an epoch, in the order of the corpus."""
+    examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
+    return examples if settings.max_train_samples is None else examples.spread(settings.max_train_samples)
 
 
 def to_measure_by(settings: TextSettings, goal: Objective, held_out: Tokens) -> Examples:

@@ -37,6 +37,7 @@ from pocketbert.recipes._texts import (
     known_config,
     learnt,
     prepared,
+    to_learn_from,
     to_measure_by,
     tokens_folder,
 )
@@ -163,7 +164,7 @@ def run(settings: Settings) -> dict[str, Any]:
         teacher.try_length(settings.max_seq_length)
     lesson, stages, anew = enrolled(settings, student, teacher, loaded=loaded)
     tokens, held_out = prepared(settings, teacher.tokenizer)
-    examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
+    examples = to_learn_from(settings, goal, tokens)
     held_examples = to_measure_by(settings, goal, held_out)
     baseline = unigram_baseline(held_examples, goal, tokens.counts())
     teaching = Teaching(teacher, lesson.terms)

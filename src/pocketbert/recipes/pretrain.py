@@ -39,6 +39,7 @@ from pocketbert.recipes._texts import (
     known_config,
     learnt,
     prepared,
+    to_learn_from,
     to_measure_by,
     tokens_folder,
 )
@@ -75,7 +76,7 @@ def run(settings: Settings) -> dict[str, Any]:
     )
     goal = goal_of(settings, tokenizer, model.config)
     tokens, held_out = prepared(settings, tokenizer)
-    examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
+    examples = to_learn_from(settings, goal, tokens)
     held_examples = to_measure_by(settings, goal, held_out)
     baseline = unigram_baseline(held_examples, goal, tokens.counts())
 

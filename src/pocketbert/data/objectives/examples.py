@@ -66,6 +66,13 @@ class Examples(Sequence[Example]):
         """The examples as they are in an epoch: the same tokens under other masks."""
         return replace(self, epoch=epoch)
 
+    def spread(self, most: int) -> Examples:
+        """So many of them at most, at equal distances, and numbered anew: a cache of their views has no gaps."""
+        if most >= len(self):
+            return self
+        chosen = np.arange(most) * len(self) // most
+        return replace(self, rows=self.rows[chosen], lengths=self.lengths[chosen], numbers=np.arange(most))
+
     def __len__(self) -> int:
         return len(self.rows)
 
