@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
 from torch import nn
 
 import parity
@@ -347,6 +349,26 @@ def test_a_cache_serves_whoever_looks_at_less(tmp_path: Path) -> None:
     given = collated([3])
     seen, live = again.view([3], given["attention_mask"], all_of_it), master.look(given, all_of_it)
     assert set(seen.parts) == set(live.parts)
+
+
+def test_examples_in_any_order_open_each_shard_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    master, wanted = teacher(), Wanted(frozenset({1}))
+
+    def in_turn(numbers) -> dict[str, torch.Tensor]:
+        return collated([number % 4 for number in numbers])
+
+    cache = Cache(tmp_path, master, wanted, data="d", examples=20, shard=1)
+    cache.fill(in_turn)
+    opened: list[Path] = []
+
+    def counting(file: Path, **options: Any) -> Any:
+        opened.append(file)
+        return safe_open(file, **options)
+
+    monkeypatch.setattr("pocketbert.transfer.cache.safe_open", counting)
+    for number in [*range(20), *reversed(range(20)), *range(20)]:
+        cache.view([number], in_turn([number])["attention_mask"], wanted)
+    assert len(opened) == len(set(opened)) == 20
 
 
 def test_a_cache_goes_on_where_it_was_stopped(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from pocketbert.transfer.views import View, Wanted, count_heads, keys_of
 
 VERSION = 1
 EXAMPLES_IN_A_SHARD = 256
+_OPEN = 256
+"""Shards that stay open. Examples come in any order, and opening a shard for one takes as long as several blocks do."""
 _HALF = 6e4  # the largest value that fp16 is trusted with; it ends at 65504
 
 
@@ -49,7 +51,7 @@ class Cache:
         self.folder, self.teacher, self.wanted, self.examples = Path(folder), teacher, wanted, examples
         self.shard = shard or EXAMPLES_IN_A_SHARD
         self.heads = count_heads(teacher.encoder)
-        self._read = lru_cache(maxsize=8)(self._open)
+        self._read = lru_cache(maxsize=_OPEN)(self._open)
         described = {
             "version": VERSION,
             "teacher": teacher.fingerprint(),
