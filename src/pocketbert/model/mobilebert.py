@@ -269,6 +269,7 @@ PRESETS = {
         normalization_type="layer_norm",
         hidden_act="gelu",
         hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
         max_position_embeddings=128,
         classifier_activation=True,
     ),
