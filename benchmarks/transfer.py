@@ -29,12 +29,11 @@ ARMS: dict[str, dict[str, Any]] = {
     "feature maps": {"method": "progressive", "attention_weight": 0},
     "progressive": {"method": "progressive"},
     "joint": {"method": "joint"},
-    "auxiliary": {"method": "auxiliary"},
-    "auxiliary copied": {"method": "auxiliary", "initialise": "ends"},
+    "auxiliary": {"method": "auxiliary", "initialise": "ends"},
 }
 """Name -> settings. `progressive` is all of it: distillation, feature maps and attention. Progressive and joint
-transfer begin with the teacher's embeddings and head. So does `copied`, which has distillation alone; and `auxiliary
-copied`, which tells what a schedule brings from what such a beginning does."""
+transfer begin with the teacher's embeddings and head. So do `copied`, which has distillation alone, and `auxiliary`
+here, for schedules are compared from the same beginning."""
 
 BLOCKS = 6
 SCORES = ("masked_lm_accuracy", "masked_lm_loss", "next_sentence_accuracy")
@@ -47,6 +46,9 @@ def main() -> None:
     finish([Run(work / "teacher", ("train", "pretrain"), teacher(options), processes=options.jobs)])
     seeds = [int(seed) for seed in options.seeds.split(",")]
     arms = [name for name in ARMS if options.arms is None or name in options.arms.split(",")]
+    if options.cached:
+        for seed in seeds:
+            finish([first_look(options, seed)])
     runs = {(arm, seed): student(options, arm, seed) for seed in seeds for arm in arms}
     finish(list(runs.values()), jobs=options.jobs)
     folders = {"teacher": work / "teacher"} | {
@@ -65,10 +67,11 @@ def main() -> None:
             "teacher_steps": options.teacher_steps,
             "block_steps": options.block_steps,
             "distillation_steps": options.distillation_steps,
-            "batch": 32,
-            "teacher_batch": 32 * options.jobs,
+            "batch": options.batch,
+            "teacher_batch": options.batch * options.jobs,
             "length": 64,
             "precision": options.precision,
+            "cached": options.cached,
             "seeds": seeds,
             "task_rate": options.task_rate,
             "task_seeds": options.task_seeds,
@@ -107,7 +110,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--teacher-steps", type=int, default=5000)
     parser.add_argument("--block-steps", type=int, default=200)
     parser.add_argument("--distillation-steps", type=int, default=900)
+    parser.add_argument(
+        "--batch",
+        type=int,
+        default=32,
+        help="texts a step, of each process; the teacher learns in JOBS of them",
+    )
     parser.add_argument("--precision", default="no", choices=("no", "bf16"), help="of the forward passes")
+    parser.add_argument(
+        "--cached",
+        action="store_true",
+        help="let the teacher read once for all students of a seed; takes half a megabyte of disk a text",
+    )
     parser.add_argument("--learnt", type=int, default=2000, help="sentences to fine-tune on")
     parser.add_argument("--task-seeds", type=int, default=3, help="how often to fine-tune each student")
     parser.add_argument("--task-rate", type=float, default=1e-3, help="peak rate of the fine-tuning")
@@ -127,6 +141,7 @@ def shared(options: argparse.Namespace) -> dict[str, Any]:
         "tokens_dir": options.work / "tokens",
         "validation_split": options.split,
         "resume_from_checkpoint": "latest",
+        "per_device_train_batch_size": options.batch,
         "save_steps": 250,
         "max_eval_samples": options.measured,
         "mixed_precision": options.precision,
@@ -143,15 +158,24 @@ def teacher(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def first_look(options: argparse.Namespace, seed: int) -> Run:
+    """One step of a student that looks at all the teacher can show, so that the others find it done."""
+    flags = {**student(options, "joint", seed).flags, "max_steps": 1, "max_eval_samples": options.batch}
+    return Run(options.work / f"first-look-{seed}", ("distill",), flags, processes=options.jobs)
+
+
 def student(options: argparse.Namespace, arm: str, seed: int) -> Run:
+    steps = BLOCKS * options.block_steps + options.distillation_steps
+    once = {"max_train_samples": steps * options.batch, "cache_dir": options.work / f"views-{seed}"}
     flags = {
         "preset": "bench",
         "teacher": options.work / "teacher",
         "block_steps": options.block_steps,
         "distillation_steps": options.distillation_steps,
-        "eval_steps": BLOCKS * options.block_steps + options.distillation_steps,  # once, at the end
+        "eval_steps": steps,  # once, at the end
         "seed": seed,
         **shared(options),
+        **(once if options.cached else {}),
         **ARMS[arm],
     }
     return Run(options.work / f"{arm.replace(' ', '-')}-{seed}", ("distill",), flags, done="distances.json")

@@ -29,7 +29,6 @@ LABELS = {
     "progressive": "+ attention =\nprogressive",
     "joint": "joint",
     "auxiliary": "auxiliary",
-    "auxiliary copied": "auxiliary,\ncopied ends",
 }
 
 

@@ -38,7 +38,7 @@ def test_ablations(tmp_path: Path) -> None:
     places = ["--corpus", EXAMPLES / "corpus.txt", "--task", task, "--work", tmp_path / "work", "--dry"]
     sizes = ["--vocab-size", 600, "--teacher-steps", 2, "--block-steps", 1, "--distillation-steps", 1]
     rest = ["--learnt", 16, "--task-seeds", 1, "--seeds", 0, "--arms", "progressive", "--split", 0.2]
-    rest += ["--jobs", 2, "--measured", 20]
+    rest += ["--jobs", 2, "--measured", 20, "--batch", 2, "--cached"]
     measured = last_line(run("transfer.py", *places, *sizes, *rest))
     assert list(measured["arms"]) == ["progressive"]
     for (row,) in measured["arms"].values():
@@ -48,6 +48,8 @@ def test_ablations(tmp_path: Path) -> None:
     assert measured["unigram"]["unigram_accuracy"] > 0
     (state,) = (tmp_path / "work" / "teacher").glob("checkpoint-*/state.json")
     assert json.loads(state.read_text())["identity"]["processes"] == 2, "the teacher learns in both jobs"
+    views = json.loads((tmp_path / "work" / "views-0" / "cache.json").read_text())
+    assert views["examples"] == 7 * 2, "a text for every place of a student's seven steps"
     stamps = {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
     assert last_line(run("transfer.py", *places, *sizes, *rest)) == measured
     assert stamps == {file: file.stat().st_mtime_ns for file in (tmp_path / "work").rglob("*.safetensors")}
