@@ -9,14 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 
 from pocketbert.errors import InputError, SearchError
-from pocketbert.search.postgres import PostgresStore, queries
+from pocketbert.search.postgres import PostgresStore, queries, writing
 from pocketbert.search.postgres.address import Address
 from pocketbert.search.postgres.queries import asked_words, pattern, words_of
 from pocketbert.search.store import Entry, Filter, ReadOnlyIndexError
@@ -125,6 +127,28 @@ def test_several_makers_and_writers_at_once(address: str) -> None:
     assert [process.communicate(timeout=100)[1] for process in processes] == [""] * 4
     with PostgresStore(address) as store:
         assert (store.verify(), store.statistics().documents) == ([], 40)
+
+
+def test_who_comes_second_with_the_same_document_says_nothing_of_it(
+    address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first one writes it after the second has looked for it: the second fails, begins anew and finds it."""
+    entries = [entry(f"{number:03}.txt", f"Fish number {number} is here.") for number in range(200)]
+    with PostgresStore.create(address, SETTINGS) as first, PostgresStore(address) as second:
+        calls: list[int] = []
+
+        def interrupted(store_connection: Any, new: Sequence[Entry]) -> None:
+            calls.append(len(new))
+            if len(calls) == 1:
+                first.replace(entries[:1])
+            insert(store_connection, new)
+
+        insert = writing._insert
+        monkeypatch.setattr(writing, "_insert", interrupted)
+        second.replace(entries)
+        assert calls == [200, 1, 199]
+        assert (second.verify(), second.statistics().documents) == ([], 200)
+    assert caplog.records == []
 
 
 def test_common_words_are_known_without_counting(

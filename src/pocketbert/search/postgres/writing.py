@@ -18,6 +18,9 @@ from pocketbert.search.store import Entry
 
 Connection = psycopg.Connection[Any]
 
+DOCUMENT_TYPES = "text text text text bigint bigint bigint int text text bytea bigint"
+PASSAGE_TYPES = "bigint int bigint bigint text int text"
+
 
 def put(connection: Connection, entries: Sequence[Entry]) -> None:
     """Put documents in, each instead of what is there under its path, unless that is the same."""
@@ -81,38 +84,41 @@ def _insert(connection: Connection, entries: Sequence[Entry]) -> None:
         )
         for entry, parts, count in zip(entries, kept, (sum(map(len, its)) for its in words), strict=True)
     ]
-    marks = ", ".join(["%s"] * len(documents[0]))
-    cursor = connection.cursor()
-    cursor.executemany(
-        f"insert into documents ({COLUMNS}, text_hash, places, words) values ({marks}) returning id",  # noqa: S608
-        documents,
-        returning=True,
+    # One statement for all: of several in a pipeline, one that fails makes psycopg warn about the rest.
+    owners = dict(
+        connection.execute(
+            f"insert into documents ({COLUMNS}, text_hash, places, words) "  # noqa: S608
+            f"select * from unnest({_arrays(DOCUMENT_TYPES)}) returning path, id",
+            _columns(documents),
+        ).fetchall()
     )
-    owners = [cursor.fetchone()]
-    while cursor.nextset():
-        owners.append(cursor.fetchone())
     rows = [
-        (owner[0], one.number, one.start, one.end, one.text, len(its), " ".join(its))
-        for owner, parts, texts in zip(owners, kept, words, strict=True)
+        (owners[document[0]], one.number, one.start, one.end, one.text, len(its), " ".join(its))
+        for document, parts, texts in zip(documents, kept, words, strict=True)
         for one, its in zip(parts, texts, strict=True)
-        if owner is not None
     ]
     if not rows:
         return  # documents without a word
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    types = ["bigint", "int", "bigint", "bigint", "text", "int", "text"]
+    columns, types = _columns(rows), PASSAGE_TYPES
     with_vector = ("", "", "")
     if entries[0].vectors is not None:
         columns.append([halves(vector) for entry in entries for vector in entry.vectors])  # type: ignore[union-attr]
-        types.append("text")
+        types = f"{types} text"
         with_vector = (", vector", ", v::halfvec", ", v")
-    given = ", ".join(f"%s::{kind}[]" for kind in types)
     connection.execute(
         f'insert into passages (document, number, start, "end", text, size, words{with_vector[0]}) '  # noqa: S608
         f"select d, n, a, z, t, s, to_tsvector('words', w){with_vector[1]} "
-        f"from unnest({given}) as given (d, n, a, z, t, s, w{with_vector[2]})",
+        f"from unnest({_arrays(types)}) as given (d, n, a, z, t, s, w{with_vector[2]})",
         columns,
     )
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _arrays(types: str) -> str:
+    return ", ".join(f"%s::{kind}[]" for kind in types.split())
 
 
 def _kept(passage: Passage) -> Passage:
