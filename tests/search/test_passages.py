@@ -59,6 +59,12 @@ def test_nothing_is_lost(words: list[str], size: int, data: st.DataObject) -> No
     check(text, passages(text, words=size, overlap=overlap), size, overlap)
 
 
+def test_blanks_before_a_heading_are_no_passage() -> None:
+    text = "\n\n River \n\n Stone"
+    found = passages(text, words=1, overlap=0)
+    assert [passage.text for passage in found] == ["\n\n River \n\n ", "Stone"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.integers(1, 12))
 def test_any_text_will_do(text: str, size: int) -> None:

@@ -79,8 +79,10 @@ def _groups(
         while last < len(pieces) and size + sizes[last] <= words:
             size += sizes[last]
             last += 1
-        while last < len(pieces) and last - 1 > done and _is_heading(text[slice(*pieces[last - 1])]):
-            last -= 1  # it belongs to what follows
+        while (
+            last < len(pieces) and any(sizes[done : last - 1]) and _is_heading(text[slice(*pieces[last - 1])])
+        ):
+            last -= 1  # it belongs to what follows, unless there are but blanks before it
         if last < len(pieces) and not any(sizes[last:]):
             last = len(pieces)  # blanks at the end are no passage
         yield first, last
