@@ -11,7 +11,7 @@ from pathlib import Path
 from pocketbert.recipes import distill, pretrain
 from pocketbert.train.fields import resolve
 from pocketbert.train.log import read_log
-from pocketbert.train.machine import leave_together
+from pocketbert.train.together import leave_together
 from pocketbert.transfer.teaching import Teaching
 
 NOUNS = (

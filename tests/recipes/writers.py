@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from pocketbert.train.fields import resolve
-from pocketbert.train.machine import leave_together
+from pocketbert.train.together import leave_together
 
 
 def main() -> None:

@@ -28,6 +28,31 @@ def launch(*runs: dict) -> None:
     processes.launch([sys.executable, toy.__file__, json.dumps(runs)])
 
 
+# The group that steps use gives up after a second; the main process takes three for what comes before them.
+PATIENT = """
+import sys, time
+from datetime import timedelta
+from pathlib import Path
+from accelerate import PartialState
+state = PartialState(cpu=True, timeout=timedelta(seconds=1))
+from pocketbert.train.together import leave_together, main_first, processes, wait_for_all
+file = Path(sys.argv[1])
+with main_first():
+    if processes().is_main_process:
+        time.sleep(3)
+        file.write_text("done")
+    assert file.read_text() == "done"
+if not processes().is_main_process:
+    time.sleep(3)
+wait_for_all()
+leave_together()
+"""
+
+
+def test_what_takes_long_before_the_steps_is_waited_for(tmp_path: Path) -> None:
+    processes.launch([sys.executable, "-c", PATIENT, str(tmp_path / "file")])
+
+
 def test_two_processes(tmp_path: Path) -> None:
     """75 examples in steps of 16: the last step leaves the second process a batch short."""
     alone, both = tmp_path / "alone", tmp_path / "both"

@@ -18,9 +18,9 @@ from pocketbert.train.fields import resolve
 from pocketbert.train.job import Result
 from pocketbert.train.log import read_log
 from pocketbert.train.loop import train
-from pocketbert.train.machine import leave_together
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.together import leave_together
 
 WORDS, WIDTH = 40, 12
 

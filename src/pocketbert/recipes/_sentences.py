@@ -21,7 +21,7 @@ from pocketbert.tasks.classify.features import Feature, featurise
 from pocketbert.tasks.classify.metrics import decide
 from pocketbert.tasks.classify.predict import collate, predict
 from pocketbert.train.fields import setting
-from pocketbert.train.machine import processes
+from pocketbert.train.together import processes
 
 Weights = Literal["no", "balanced"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pocketbert import checkpoint
 from pocketbert.errors import InputError
-from pocketbert.train.machine import processes
+from pocketbert.train.together import main_first, processes
 
 
 def begin(index: Path, name: str, described: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
@@ -18,7 +18,7 @@ def begin(index: Path, name: str, described: Mapping[str, Any], reasons: Mapping
 
     `reasons` say what is wrong if a key of `described` differs; that of the teacher is known.
     """
-    with processes().main_process_first():
+    with main_first():
         if not index.is_file():
             index.parent.mkdir(parents=True, exist_ok=True)
             checkpoint.write_json(index, {**described, "name": name})

@@ -28,7 +28,7 @@ from pocketbert.recipes import _shards
 from pocketbert.runtime.session import Session, model_file
 from pocketbert.tasks.squad.features import Feature
 from pocketbert.tasks.squad.predict import Logits, predict
-from pocketbert.train.machine import processes
+from pocketbert.train.together import processes, wait_for_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def soft_labels(
                 arrays = {side: np.concatenate(rows) for side, rows in sides}
                 _shards.write(files[number], partial(save_file, arrays))
                 _shards.show(done + 1, len(mine))
-    processes().wait_for_everyone()
+    wait_for_all()
     starts: Logits = []
     ends: Logits = []
     for file, part in zip(files, parts, strict=True):

@@ -27,7 +27,7 @@ from pocketbert.recipes import _shards
 from pocketbert.recipes._soft_labels import fingerprint
 from pocketbert.tasks.sentences.predict import TorchEmbedder
 from pocketbert.tasks.sentences.texts import TextSource
-from pocketbert.train.machine import processes
+from pocketbert.train.together import processes, wait_for_all
 
 TEXTS_IN_A_SHARD = 8192
 SAMPLE = 20_000  # vectors that the main directions are found from
@@ -128,7 +128,7 @@ def taught_vectors(
         device = processes().device.type
         with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
             _read_shards(TorchEmbedder.load(name), source, files, set(mine), shard)
-    processes().wait_for_everyone()
+    wait_for_all()
     width = int(_mapped(files[0]).shape[1])
     return TaughtVectors(files, shard, width), described
 

@@ -16,8 +16,8 @@ from pocketbert.errors import InputError
 from pocketbert.model import PRESETS, Config, HeadKind, architecture, preset, read_config
 from pocketbert.text import Tokenizer
 from pocketbert.train.fields import setting
-from pocketbert.train.machine import processes
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.together import main_first
 
 HELD_OUT = 0
 """The seed of what is held out, and of what is hidden there. It is nobody's setting: runs of all seeds are measured by
@@ -106,7 +106,7 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
     reading: dict[str, Any] = {"format": settings.format, "field": settings.text_field}
     making: dict[str, Any] = {"workers": settings.preprocessing_num_workers, "progress": _show}
     folder = tokens_folder(settings)
-    with processes().main_process_first():  # the others find it done
+    with main_first():  # the others find it done
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)
         tokens = prepare(corpus, tokenizer, folder, **making)
         if not settings.validation_file:

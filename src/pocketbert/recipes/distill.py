@@ -46,10 +46,10 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.machine import processes
 from pocketbert.train.plan import Plan
 from pocketbert.train.seeds import seed_everything
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.together import main_first, processes, wait_for_all
 from pocketbert.transfer.cache import Cache, fingerprint
 from pocketbert.transfer.layers import layer_map
 from pocketbert.transfer.lesson import Lesson, Terms
@@ -318,7 +318,7 @@ def filled(
         seed=settings.seed,
         split=None if settings.validation_file else settings.validation_split,
     )
-    with process.main_process_first():
+    with main_first():
         wanted = teaching.wanted(stages)
         cache = Cache(settings.cache_dir, teaching.teacher, wanted, data=data, examples=len(examples))
 
@@ -333,7 +333,7 @@ def filled(
 
     size = settings.per_device_train_batch_size
     cache.fill(batch, batch_size=size, part=process.process_index, of=process.num_processes, progress=show)
-    process.wait_for_everyone()
+    wait_for_all()
     return cache
 
 

@@ -26,7 +26,7 @@ from pocketbert.tasks.glue.reading import parts_of, read_part
 from pocketbert.tasks.glue.submission import write_submission
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
-from pocketbert.train.machine import processes
+from pocketbert.train.together import processes
 from pocketbert.train.trials.run import searchable
 
 SUFFIXES: dict[Part, str] = {"dev": "", "dev_mismatched": "_mm"}

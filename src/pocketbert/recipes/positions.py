@@ -27,8 +27,8 @@ from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.machine import processes
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.together import processes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,9 +49,9 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
 from pocketbert.train.loop import train
-from pocketbert.train.machine import processes
 from pocketbert.train.plan import Phase, Plan, forward_flops, word_flops
 from pocketbert.train.seeds import seed_everything
+from pocketbert.train.together import processes
 
 
 @dataclass(frozen=True, kw_only=True)

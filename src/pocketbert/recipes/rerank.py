@@ -30,7 +30,7 @@ from pocketbert.tasks.sentences.groups import Groups, hold_out, read_groups
 from pocketbert.text import Tokenizer
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
-from pocketbert.train.machine import processes
+from pocketbert.train.together import processes
 from pocketbert.train.trials.run import searchable
 
 LABEL = "relevant"

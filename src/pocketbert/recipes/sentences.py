@@ -32,8 +32,8 @@ from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.loop import train
 from pocketbert.train.lora import add_lora, merge_lora
-from pocketbert.train.machine import processes
 from pocketbert.train.seeds import seed_everything
+from pocketbert.train.together import processes
 from pocketbert.train.trials.run import searchable
 
 

@@ -122,7 +122,7 @@ def _declared_in(settings_class: type) -> list[str]:
 
 def _run(run: Callable[[Any], Any], settings: object, *, as_json: bool) -> int:
     from pocketbert.train.interrupt import Interrupted
-    from pocketbert.train.machine import leave_together, processes
+    from pocketbert.train.together import leave_together, processes
 
     try:
         report = run(settings)

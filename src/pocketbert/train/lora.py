@@ -27,9 +27,9 @@ from pocketbert.heads import Model
 from pocketbert.model import architecture
 from pocketbert.train import state
 from pocketbert.train.fields import setting
-from pocketbert.train.machine import processes
 from pocketbert.train.parts import part_of
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.together import processes
 
 _BLOCKS = "encoder.blocks."
 _NAME = "default"  # of the adapter, within peft

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator, PartialState
-from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast, parse_flag_from_env
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs, DistributedType, broadcast
 from torch import Tensor
 
 from pocketbert.errors import InputError
@@ -18,25 +18,10 @@ from pocketbert.train import optimisers, parts, seeds, sharding, state
 from pocketbert.train.averages import MovingAverage
 from pocketbert.train.job import Job
 from pocketbert.train.settings import LoopSettings
+from pocketbert.train.together import processes
 
 # Engines that take the optimiser over keep its state in pieces that only they can put together.
 _WHOLE = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.MULTI_XPU)
-
-
-def processes() -> Any:
-    """The processes of a run, for what a recipe does before and after the loop (`main_process_first()` and so on).
-
-    Asked directly, accelerate must be told that there are CPUs only, or each process believes that it is alone; and
-    so it must after `torchrun`, which, unlike `accelerate launch`, says nothing of devices.
-    """
-    return PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available())
-
-
-def leave_together() -> None:
-    """Let the processes of a run end at the same time: one that leaves early takes the others' connections with it."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.barrier()
-        torch.distributed.destroy_process_group()
 
 
 class Machine:

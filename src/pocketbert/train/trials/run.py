@@ -20,8 +20,8 @@ from pocketbert.model import read_config
 from pocketbert.train.fields import shown, to_json
 from pocketbert.train.interrupt import Interrupted
 from pocketbert.train.log import clock
-from pocketbert.train.machine import processes
 from pocketbert.train.step import Diverged
+from pocketbert.train.together import processes
 from pocketbert.train.trials import disk, table
 from pocketbert.train.trials.ranges import recommended
 from pocketbert.train.trials.record import FILE, Record, Trial
