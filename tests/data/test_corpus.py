@@ -6,6 +6,7 @@ import gzip
 import json
 import multiprocessing
 import shutil
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +152,7 @@ def test_what_is_not_there_or_not_text(tmp_path, tokenizer) -> None:
     (tmp_path / "unreadable").write_text("\u200b\n\n")
     with pytest.raises(InputError, match="1 documents hold nothing that the tokenizer can read"):
         prepare(open_corpus(tmp_path / "unreadable", "sentences"), tokenizer, tmp_path / "tokens")
-    assert not list((tmp_path / "tokens").iterdir())
+    assert [path.name for path in (tmp_path / "tokens").iterdir()] == [".lock"]
 
 
 def test_a_compressed_text_is_to_be_unpacked(tmp_path) -> None:
@@ -236,6 +237,27 @@ def test_several_workers_write_what_one_does_and_a_stopped_run_goes_on(corpus, t
     prepare(corpus, tokenizer, resumed, shard_characters=3000)
     assert contents(resumed) == contents(alone)
     assert {path: path.stat().st_mtime_ns for path in before} == before, "whole shards are left alone"
+
+
+def test_who_comes_second_waits_and_finds_it_done(corpus, tokenizer, tmp_path) -> None:
+    both, found, did = tmp_path / "both", [], []
+
+    def second() -> None:
+        found.append(prepare(corpus, tokenizer, both, shard_characters=3000, progress=did.append))
+
+    other = threading.Thread(target=second)
+
+    def begin(progress) -> None:
+        if progress.shards == 2:
+            other.start()
+            other.join(timeout=0.5)  # long enough to write some shards
+
+    prepare(corpus, tokenizer, both, shard_characters=3000, progress=begin)
+    other.join(timeout=60)
+    prepare(corpus, tokenizer, tmp_path / "alone", shard_characters=3000)
+    assert [len(tokens) for tokens in found] == [30]
+    assert did == []
+    assert contents(both) == contents(tmp_path / "alone")
 
 
 def test_a_killed_worker_is_told_and_the_next_run_goes_on(corpus, tokenizer, tmp_path) -> None:

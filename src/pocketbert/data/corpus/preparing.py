@@ -19,6 +19,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from pocketbert.data.corpus.plain import Document
 from pocketbert.data.corpus.shards import UNFINISHED, shard_folder, shards_in, write_shard
 from pocketbert.data.corpus.sources import Corpus
@@ -28,6 +30,7 @@ from pocketbert.text import Tokenizer
 from pocketbert.text.files import write_json
 
 _PLAN = "plan.json"
+_LOCK = ".lock"
 SHARD_CHARACTERS = 1 << 24  # about four million tokens of English: seconds of work, and eight megabytes
 
 
@@ -65,12 +68,28 @@ def prepare(
         return Tokens.open(folder, tokenizer)
     texts = _some(corpus)
     folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / _LOCK):  # who comes second waits, and finds it done
+        if not _is_whole(folder, identity):
+            _make(corpus, texts, tokenizer, folder, identity, workers, progress)
+    return Tokens.open(folder, tokenizer)
+
+
+def _make(
+    corpus: Corpus,
+    texts: Iterator[Document],
+    tokenizer: Tokenizer,
+    folder: Path,
+    identity: dict[str, Any],
+    workers: int,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    """Write the shards that are missing, and the index when all are there."""
     write_json(folder / _PLAN, identity)
     for path in folder.glob(f"{UNFINISHED}*"):
         shutil.rmtree(path, ignore_errors=True)
     number = documents = characters = 0
     with _deaths_told(folder, workers), _Workers(workers, folder, tokenizer) as pool:
-        for number, chunk in enumerate(_chunks(texts, shard_characters), start=1):
+        for number, chunk in enumerate(_chunks(texts, identity["shard_characters"]), start=1):
             if not shard_folder(folder, number - 1).is_dir():
                 pool.write(number - 1, chunk)
             documents += len(chunk)
@@ -87,7 +106,6 @@ def prepare(
             f"the corpus is empty: {documents} documents hold nothing that the tokenizer can read"
         )
     write_json(folder / INDEX, {**index, "documents": len(tokens), "tokens": tokens.size})
-    return tokens
 
 
 class _Workers:
