@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import torch
 from accelerate.state import AcceleratorState
 from torch import nn
 
+from disks import tiny_disk
 from pocketbert.errors import InputError, TrainingError
 from pocketbert.train.state import checkpoints, read_folder
 from train import toy
@@ -73,19 +71,6 @@ def test_weights_that_are_no_numbers_are_not_saved(tmp_path: Path) -> None:
 def test_no_checkpoint_yet_is_said_too(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="no checkpoint had been written yet"):
         toy.run(tmp_path, extra={"loss_function": breaking_at(0, float("nan"))})
-
-
-@contextmanager
-def tiny_disk(folder: Path) -> Iterator[bool]:
-    """A real file system of 160 kB where one may mount it; says whether it is one."""
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(folder)]
-    mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    try:
-        yield mounted
-    finally:
-        if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from safetensors import safe_open
 from torch import nn
 
 import parity
+from disks import tiny_disk
 from pocketbert.errors import CheckpointError, InputError
 from pocketbert.heads import build
 from pocketbert.model import preset
@@ -389,6 +391,27 @@ def test_a_cache_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     (tmp_path / "shard-00001.safetensors").write_bytes(b"broken")
     with pytest.raises(CheckpointError, match="delete this file, and it will be made again"):
         Cache(tmp_path, master, wanted, data="d", examples=4, shard=1).view([1], torch.ones(1, 13), wanted)
+
+
+def test_a_cache_that_would_not_fit_is_refused_after_its_first_shard(tmp_path: Path) -> None:
+    master, wanted = teacher(head=None), Wanted(frozenset({1}))
+    with tiny_disk(tmp_path / "disk") as mounted:
+        if not mounted:
+            pytest.skip("only root can mount a small disk")
+        cache = Cache(tmp_path / "disk" / "views", master, wanted, data="d", examples=4000, shard=1)
+        with pytest.raises(InputError, match=r"of 4,000 examples takes .* GB more, .* or learn from fewer"):
+            cache.fill(lambda numbers: collated([number % 4 for number in numbers]))
+        assert [path.name for path in cache.folder.glob("shard-*")] == ["shard-00000.safetensors"]
+        (tmp_path / "disk" / "rest").write_bytes(bytes(disk_usage(tmp_path / "disk").free))
+        with pytest.raises(CheckpointError, match=r"cannot write into .*No space left on device"):
+            cache.fill(lambda numbers: collated([number % 4 for number in numbers]))
+        assert {path.name for path in cache.folder.iterdir()} == {"cache.json", "shard-00000.safetensors"}
+
+
+def test_a_cache_in_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be a folder to write to"):
+        Cache(tmp_path / "file", teacher(head=None), Wanted(frozenset({1})), data="d", examples=4)
 
 
 def test_huge_values_are_not_kept_in_half(tmp_path: Path) -> None:

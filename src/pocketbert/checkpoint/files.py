@@ -98,7 +98,7 @@ def replacing(folder: Path) -> Iterator[Callable[[str], AbstractContextManager[B
     except OSError as error:
         raise CheckpointError(
             f"cannot write into {folder}: {error.strerror or error}; what was there before is intact. "
-            "Make room or give another folder, then save again"
+            "Make room or give another folder, then do it again"
         ) from error
     finally:
         for temporary, _ in staged:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pocketbert import checkpoint
-from pocketbert.errors import InputError
+from pocketbert.checkpoint.files import replacing
+from pocketbert.errors import InputError, check_folder
 from pocketbert.train.together import main_first, processes
 
 
@@ -18,6 +19,7 @@ def begin(index: Path, name: str, described: Mapping[str, Any], reasons: Mapping
 
     `reasons` say what is wrong if a key of `described` differs; that of the teacher is known.
     """
+    check_folder(index.parent)
     with main_first():
         if not index.is_file():
             index.parent.mkdir(parents=True, exist_ok=True)
@@ -39,14 +41,11 @@ def left_to_do(files: Sequence[Path]) -> list[int]:
     return missing[process.process_index :: process.num_processes]
 
 
-def write(file: Path, save: Callable[[Path], object]) -> None:
-    """Let `save` write a shard beside its place, and put it there when it is whole."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        save(temporary)
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+@contextmanager
+def written(file: Path) -> Iterator[BinaryIO]:
+    """A stream to write a shard to, which is there when it is whole."""
+    with replacing(file.parent) as stage, stage(file.name) as stream:
+        yield stream
 
 
 def show(done: int, of: int) -> None:

@@ -13,13 +13,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from pocketbert import hub
 from pocketbert.errors import CheckpointError, InputError
@@ -62,7 +61,8 @@ def soft_labels(
             for done, number in enumerate(mine):
                 sides = zip(("starts", "ends"), predict(teacher, parts[number], pad_id=pad_id), strict=True)
                 arrays = {side: np.concatenate(rows) for side, rows in sides}
-                _shards.write(files[number], partial(save_file, arrays))
+                with _shards.written(files[number]) as stream:
+                    stream.write(save(arrays))
                 _shards.show(done + 1, len(mine))
     wait_for_all()
     starts: Logits = []

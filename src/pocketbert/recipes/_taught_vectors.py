@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -143,7 +142,9 @@ def _read_shards(
         part = list(islice(texts, shard))
         if number not in mine:
             continue
-        _shards.write(file, partial(_write, teacher.encode(part).astype(np.float16)))
+        vectors = teacher.encode(part).astype(np.float16)
+        with _shards.written(file) as stream:
+            np.save(stream, vectors)
         done += 1
         _shards.show(done, len(mine))
 
@@ -158,11 +159,6 @@ def _teacher_key(name: str) -> str:
         if file.name not in ("settings.json", "run.json", "scores.json"):
             digest.update(file.read_bytes())
     return digest.hexdigest()
-
-
-def _write(vectors: NDArray[np.float16], file: Path) -> None:
-    with file.open("wb") as stream:  # np.save would add an ending to a name
-        np.save(stream, vectors)
 
 
 def _mapped(file: Path) -> NDArray[np.float16]:

@@ -15,15 +15,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from pocketbert.checkpoint import read_json, write_json
-from pocketbert.errors import CheckpointError, InputError
+from pocketbert.checkpoint.files import replacing
+from pocketbert.errors import CheckpointError, InputError, check_folder
 from pocketbert.transfer.teacher import Teacher
 from pocketbert.transfer.views import View, Wanted, count_heads, keys_of
 
@@ -61,6 +63,7 @@ class Cache:
             "wanted": {name: sorted(getattr(wanted, name)) for name in ("maps", "attentions", "vectors")},
             "examples_in_a_shard": self.shard,
         }
+        check_folder(self.folder)
         index = self.folder / "cache.json"
         if index.is_file():
             saved = read_json(index)
@@ -83,12 +86,16 @@ class Cache:
 
         Several processes fill one cache together: each takes every `of`-th shard, beginning with number `part`.
         """
-        shards = range(part, -(-self.examples // self.shard), of)
-        for done, number in enumerate(shards):
+        shards = range(-(-self.examples // self.shard))
+        mine, checked = shards[part::of], False
+        for done, number in enumerate(mine):
             if not self._file(number).is_file():
                 self._write(number, batch, batch_size)
+                if not checked:
+                    self._check_room(self._file(number).stat().st_size, shards)
+                    checked = True
             if progress is not None:
-                progress(done + 1, len(shards))
+                progress(done + 1, len(mine))
 
     def view(self, examples: Sequence[int], mask: Tensor, wanted: Wanted) -> View:
         """The teacher's view of a batch of examples, padded to the length of `mask` (B, S)."""
@@ -118,13 +125,19 @@ class Cache:
                     tensors[f"{example}/{what}/{layer}"] = _small(
                         kept[..., real] if what == "attention" else kept
                     )
-        file = self._file(number)
-        temporary = file.with_name(f".{file.name}.unfinished")
-        try:
-            save_file(tensors, temporary)
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self.folder) as stage, stage(self._file(number).name) as file:
+            file.write(save(tensors))
+
+    def _check_room(self, size: int, shards: Sequence[int]) -> None:
+        """Refuse to begin what will not end: so many bytes for each shard that is missing."""
+        missing = sum(not self._file(number).is_file() for number in shards)
+        needed, free = missing * size, disk_usage(self.folder).free
+        if needed > free:
+            raise InputError(
+                f"what the teacher shows of {self.examples:,} examples takes {needed / 1e9:.1f} GB more, and there are "
+                f"{free / 1e9:.1f} GB left at {self.folder}: make room, give another --cache_dir, or learn from fewer "
+                "examples (--max_train_samples)"
+            )
 
     def _tensors(self, example: int, wanted: Wanted) -> dict[tuple[str, int], Tensor]:
         file = self._file(example // self.shard)
