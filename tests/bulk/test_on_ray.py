@@ -43,15 +43,13 @@ def embedder(tmp_path_factory) -> Path:
 
 def test_it_keeps_to_itself(ray) -> None:
     processes = [os.getpid(), *descendants(os.getpid())]
-    names = {Path(f"/proc/{process}/comm").read_text().strip() for process in processes}
-    assert {"raylet", "gcs_server"} <= names
+    names = {process: about(process, "comm").strip() for process in processes}
+    assert {b"raylet", b"gcs_server"} <= set(names.values())
     heard = {address for process in processes for address in listening(process)}
     assert heard
     assert heard <= LOOPBACK
-    server = next(
-        each for each in processes if Path(f"/proc/{each}/comm").read_text().strip() == "gcs_server"
-    )
-    assert b"RAY_USAGE_STATS_ENABLED=0" in Path(f"/proc/{server}/environ").read_bytes().split(b"\0")
+    server = next(process for process, name in names.items() if name == b"gcs_server")
+    assert b"RAY_USAGE_STATS_ENABLED=0" in about(server, "environ").split(b"\0")
 
 
 def test_a_killed_worker_loses_nothing_and_doubles_nothing(ray, embedder, tmp_path) -> None:
@@ -149,16 +147,24 @@ def workers() -> list[int]:
     return [
         process
         for process in descendants(os.getpid())
-        if Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"ray::MapWorker")
+        if about(process, "cmdline").startswith(b"ray::MapWorker")
     ]
 
 
 def descendants(process: int) -> list[int]:
     found = []
-    for task in Path(f"/proc/{process}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
+    for task in Path("/proc").glob(f"{process}/task/*"):
+        for child in map(int, about(process, f"task/{task.name}/children").split()):
             found += [child, *descendants(child)]
     return found
+
+
+def about(process: int, what: str) -> bytes:
+    """What Linux says of a process; nothing of one that has ended."""
+    try:
+        return Path(f"/proc/{process}/{what}").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def listening(process: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -220,6 +221,7 @@ def on_a_terminal(words: list[str], keys: list[str], **environment: str) -> str:
     )  # fmt: skip
     os.close(other_end)
     shown, waiting, prompts, ends = "", list(keys), 0, time.monotonic() + 60
+    characters = codecs.getincrementaldecoder("utf-8")()  # a chunk may end within one
     while time.monotonic() < ends:
         ready, _, _ = select.select([main_end], [], [], 1)
         if ready:
@@ -229,7 +231,7 @@ def on_a_terminal(words: list[str], keys: list[str], **environment: str) -> str:
                 break
             if not data:
                 break
-            shown += data.decode()
+            shown += characters.decode(data)
             if waiting and shown.count("question> ") > prompts:
                 prompts = shown.count("question> ")
                 os.write(main_end, waiting.pop(0).encode())

@@ -35,13 +35,13 @@ def fast_folder(nano_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 class Watched:
-    """An engine that notes how many runs are under way at once, and takes its time."""
+    """An engine that notes how many runs are under way at once, and takes its time: until there were so many."""
 
-    def __init__(self, session: Session, pause: float = 0.0) -> None:
+    def __init__(self, session: Session, pause: float = 0.0, together: int = 0) -> None:
         self.inner = session
         self.inputs, self.outputs = session.inputs, session.outputs
-        self.pause = pause
-        self.lock = threading.Lock()
+        self.pause, self.together = pause, together
+        self.lock = threading.Condition()
         self.now = self.most = self.runs = 0
 
     def run(self, feed):
@@ -49,6 +49,8 @@ class Watched:
             self.now += 1
             self.runs += 1
             self.most = max(self.most, self.now)
+            self.lock.notify_all()
+            self.lock.wait_for(lambda: self.most >= self.together, timeout=30)
         time.sleep(self.pause)
         try:
             return list(self.inner.run(**feed).values())
@@ -57,9 +59,11 @@ class Watched:
                 self.now -= 1
 
 
-def watched(folder: Path, lanes: int, pause: float = 0.0) -> tuple[QuestionAnswerer, Watched]:
+def watched(
+    folder: Path, lanes: int, pause: float = 0.0, together: int = 0
+) -> tuple[QuestionAnswerer, Watched]:
     reader = QuestionAnswerer.load(folder, threads=1)
-    engine = Watched(reader.session, pause)
+    engine = Watched(reader.session, pause, together)
     reader.session = Session(engine, reader.session.path, lanes=lanes)
     return reader, engine
 
@@ -94,7 +98,7 @@ def test_lanes_change_no_answer(fast_folder: Path, lanes: int) -> None:
 
 
 def test_as_many_runs_as_lanes_are_under_way_and_never_more(fast_folder: Path) -> None:
-    reader, engine = watched(fast_folder, 3, pause=0.02)
+    reader, engine = watched(fast_folder, 3, pause=0.02, together=3)
     reader(QUESTIONS[0], PAGE, read="all")
     assert engine.most == 3
     reader, engine = watched(fast_folder, 1, pause=0.0)
@@ -103,7 +107,7 @@ def test_as_many_runs_as_lanes_are_under_way_and_never_more(fast_folder: Path) -
 
 
 def test_two_windows_go_into_two_lanes(fast_folder: Path) -> None:
-    reader, engine = watched(fast_folder, 2, pause=0.02)
+    reader, engine = watched(fast_folder, 2, together=2)
     result = reader(QUESTIONS[0], " ".join(SENTENCES[:5]), read="all")
     assert result.read.windows == engine.runs == 2
     assert engine.most == 2

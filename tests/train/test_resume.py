@@ -48,9 +48,9 @@ def test_killed_at_a_random_step(tmp_path: Path) -> None:
     toy.run(whole, model=expected, **FULL)
 
     settings = {**FULL, "output_dir": str(killed)}
-    command = [sys.executable, toy.__file__, json.dumps([settings])]
+    wanted = random.Random().randrange(5, 24)
+    command = [sys.executable, toy.__file__, json.dumps([settings]), "24"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    wanted = random.randrange(5, 24)
     deadline = time.monotonic() + 300
     while len(toy.losses(killed)) < wanted:
         assert process.poll() is None, process.communicate()[0]

@@ -42,7 +42,7 @@ def browser(extension: Path) -> Iterator[Browser]:
 
 def test_a_question_is_typed_and_its_answers_are_gone_through_by_keyboard(browser: Browser) -> None:
     browser.open(f"<title>Metals</title>{METALS}")
-    assert browser.do("state")["focus"] == "question"
+    browser.wait_for(lambda state: state["focus"] == "question")
     state = browser.ask("What is it?")
     assert (state["page"], state["headline"], state["place"], state["current"]) == (
         "Metals",

@@ -92,12 +92,7 @@ export class TabInquiry {
   async show(number: number): Promise<void> {
     if (this.state.kind !== "answers") return;
     const { outcome, sure } = this.state;
-    const current = (number + outcome.answers.length) % outcome.answers.length;
-    const asked = this.state;
-    const shown = await this.page.show(outcome.answers, current);
-    if (this.state !== asked) return; // another question was asked meanwhile
-    if (shown === "shown") this.become({ kind: "answers", outcome, current, sure });
-    else await this.find(outcome, current, sure);
+    await this.turn(outcome, (number + outcome.answers.length) % outcome.answers.length, sure);
   }
 
   async step(by: number): Promise<void> {
@@ -107,8 +102,7 @@ export class TabInquiry {
   /** Show the likeliest words, although the reader does not take them for an answer. */
   async guess(): Promise<void> {
     if (this.state.kind !== "nothing" || !this.state.outcome.answers.length) return;
-    this.become({ kind: "answers", outcome: this.state.outcome, current: 0, sure: false });
-    await this.show(0);
+    await this.turn(this.state.outcome, 0, false);
   }
 
   /** Take everything back: the colours in the page, and what the panel says. */
@@ -117,6 +111,15 @@ export class TabInquiry {
     this.question = "";
     await this.page.clear();
     this.become((await this.page.refusal()) ?? { kind: "ready" });
+  }
+
+  /** Colour an answer in the page, then say so. */
+  private async turn(outcome: Outcome, current: number, sure: boolean): Promise<void> {
+    const asked = this.state;
+    const shown = await this.page.show(outcome.answers, current);
+    if (this.state !== asked) return; // another question was asked meanwhile
+    if (shown === "shown") this.become({ kind: "answers", outcome, current, sure });
+    else await this.find(outcome, current, sure);
   }
 
   /** The page has changed: look for the same answers in its new text, and if they are gone, ask it again. */

@@ -59,7 +59,18 @@ export interface Seen {
 
 /** What there is to see. */
 export async function seen(page: Page): Promise<Seen> {
-  await page.waitForTimeout(700); // until it has scrolled there
+  await page.evaluate(async () => {
+    const place = () => {
+      const answer = "highlights" in CSS ? [...(CSS.highlights.get("answer") ?? [])][0] : document.querySelector("mark.answer");
+      return answer ? (answer as Range | Element).getBoundingClientRect().top : 0;
+    };
+    // Until it has scrolled there: for half a second it stands still.
+    for (let still = 0, tries = 0, before = place(); still < 5 && tries < 100; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      still = place() === before ? still + 1 : 0;
+      before = place();
+    }
+  });
   return page.evaluate(() => {
     const text = (id: string) => document.getElementById(id)!.textContent!;
     const native = "highlights" in CSS;
