@@ -22,17 +22,16 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from pocketbert import checkpoint, hub
+from pocketbert import checkpoint
 from pocketbert.data.objectives import HEADS, Example, Examples, Objective, score, unigram_baseline
 from pocketbert.errors import InputError
-from pocketbert.heads import Model, build, load, save
-from pocketbert.model import PRESETS, Config, Encoder
+from pocketbert.heads import save
+from pocketbert.model import Encoder
+from pocketbert.recipes._enrolment import Enrolment, course_of, enrolled, newcomer
 from pocketbert.recipes._plans import Costs, Lessons, planned, within, words_of
 from pocketbert.recipes._texts import (
     TextSettings,
-    check_head,
     checked_length,
-    fresh_config,
     goal_of,
     known_config,
     learnt,
@@ -41,7 +40,6 @@ from pocketbert.recipes._texts import (
     to_measure_by,
     tokens_folder,
 )
-from pocketbert.text import Tokenizer
 from pocketbert.train.card import write_card
 from pocketbert.train.command import main
 from pocketbert.train.fields import setting
@@ -52,23 +50,30 @@ from pocketbert.train.settings import LoopSettings
 from pocketbert.train.together import main_first, processes, wait_for_all
 from pocketbert.transfer.cache import Cache, fingerprint
 from pocketbert.transfer.layers import layer_map
-from pocketbert.transfer.lesson import Lesson, Terms
-from pocketbert.transfer.methods import Course, Method, Weights, schedule
-from pocketbert.transfer.schedule import WORD_LOSSES, Stage, at, rates, total
-from pocketbert.transfer.student import Initialise, fit_norm, initialise, owners, shaped, without_dropout
-from pocketbert.transfer.teacher import Teacher, check_vocabulary
-from pocketbert.transfer.teaching import Teaching, check, projection, relation_heads
-
-COPIED: dict[Method, Initialise] = {"progressive": "ends", "joint": "ends", "distilbert": "blocks"}
-"""What a fresh student takes over from its teacher, as the methods' authors have it; elsewhere nothing."""
+from pocketbert.transfer.methods import Method, schedule
+from pocketbert.transfer.schedule import Stage, at, rates, total
+from pocketbert.transfer.student import fit_norm, without_dropout
+from pocketbert.transfer.teacher import Teacher
+from pocketbert.transfer.teaching import Teaching
 
 MEASURED = 128
 """Held-out examples that distances are measured on."""
 TERMS = (
-    "method", "teacher_layers", "feature_map_weight", "attention_weight", "mean_weight", "variance_weight",
-    "statistics", "alpha", "temperature", "relation_heads", "lower_rate", "student_dropout",
+    "method", "teacher_layers", "initialise", "feature_map_weight", "attention_weight", "mean_weight",
+    "variance_weight", "statistics", "alpha", "temperature", "relation_heads", "lower_rate", "student_dropout",
 )  # fmt: skip
-"""What a student is compared by. Whoever changes it begins another run."""
+"""What a student begins with and is compared by. Whoever changes it begins another run."""
+_LAYERWISE: tuple[Method, ...] = ("progressive", "joint", "auxiliary")
+USED_BY: dict[str, tuple[Method, ...]] = {
+    "feature_map_weight": _LAYERWISE,
+    "mean_weight": _LAYERWISE,
+    "variance_weight": _LAYERWISE,
+    "statistics": _LAYERWISE,
+    "attention_weight": (*_LAYERWISE, "tinybert"),
+    "lower_rate": ("progressive",),
+    "alpha": (*_LAYERWISE, "none", "tinybert", "minilm"),
+}
+"""Settings that some methods alone look at; elsewhere they would change nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +132,13 @@ class Settings(TextSettings):
                 f"num_train_epochs = {self.num_train_epochs}: how long a run is follows from block_steps and "
                 "distillation_steps; give these instead"
             )
+        for name, methods in USED_BY.items():
+            default = type(self).__dataclass_fields__[name].default
+            if self.method not in methods and getattr(self, name) != default:
+                raise InputError(
+                    f"{name} = {getattr(self, name)}: --method {self.method} has no use for it, only "
+                    f"{', '.join(methods)}: leave it out"
+                )
         if self.stage_warmup_steps < 0:
             raise InputError(f"stage_warmup_steps = {self.stage_warmup_steps}: must be at least 0")
         if self.relation_heads is not None and self.relation_heads < 1:
@@ -162,7 +174,8 @@ def run(settings: Settings) -> dict[str, Any]:
         checked_length(settings.max_seq_length, teacher.config)
     else:
         teacher.try_length(settings.max_seq_length)
-    lesson, stages, anew = enrolled(settings, student, teacher, loaded=loaded)
+    enrolment = enrolled(settings, student, teacher, loaded=loaded)
+    lesson, stages = enrolment.lesson, enrolment.stages
     tokens, held_out = prepared(settings, teacher.tokenizer)
     examples = to_learn_from(settings, goal, tokens)
     held_examples = to_measure_by(settings, goal, held_out)
@@ -181,7 +194,10 @@ def run(settings: Settings) -> dict[str, Any]:
         return teaching.loss(model, batch, at(stages, step)[0])
 
     steps = total(stages)
-    ends_with_words = _has_words(within(stages, settings.max_steps)[-1])
+
+    def evaluate(_lesson: nn.Module) -> dict[str, float]:
+        return {**score(student, held_examples, goal), **baseline}
+
     with nullcontext() if settings.student_dropout else without_dropout(student):
         result = train(
             lesson,
@@ -190,8 +206,8 @@ def run(settings: Settings) -> dict[str, Any]:
             collate=collate,
             loss_function=loss_function,
             settings=replace(settings, max_steps=min(settings.max_steps or steps, steps)),
-            evaluate=lambda _lesson: {**score(student, held_examples, goal), **baseline},
-            best="masked_lm_loss" if ends_with_words else None,
+            evaluate=evaluate if enrolment.speaks else None,
+            best="masked_lm_loss" if enrolment.ends_with_words else None,
             greater_is_better=False,
             rates=rates(stages),
             data_files=[tokens_folder(settings) / "index.json"],
@@ -210,100 +226,13 @@ def run(settings: Settings) -> dict[str, Any]:
     ]
     distances = teaching.distances(lesson, some)
     if processes().is_main_process:
-        write(settings, student, teacher, lesson.terms, distances, result.scores)
+        write(settings, enrolment, teacher, distances, result.scores)
     names = sorted({name for row in distances for name in row})
     means = {f"{name}_distance": sum(row[name] for row in distances) / len(distances) for name in names}
-    return {**result.scores, **means, **({"trained_anew": ", ".join(anew)} if anew else {})}
-
-
-def _has_words(stage: Stage) -> bool:
-    return any(name in stage.losses for name in WORD_LOSSES)
-
-
-def newcomer(settings: Settings, teacher: Teacher) -> tuple[Model, bool]:
-    """The student before its first lesson, and whether it brings weights of its own."""
-    head = HEADS[settings.objective]
-    config: Config | None = None
-    if not settings.student.isdecimal():
-        config = fresh_config(settings.student)
-    elif isinstance(teacher.encoder, Encoder):
-        config = replace(teacher.config, num_hidden_layers=int(settings.student))
-    else:
-        raise InputError(
-            f"student = {settings.student}: only an encoder of the house can lend its shape; name a preset"
-        )
-    if config is not None:
-        check_head(config, head, settings.objective)
-        return build(shaped(config, teacher), head), False
-    folder = hub.resolve(settings.student, presets=list(PRESETS)).folder
-    check_vocabulary(teacher, Tokenizer.load(folder), f"the student {settings.student}")
-    return load(folder, head=head), True
-
-
-def enrolled(
-    settings: Settings, student: Model, teacher: Teacher, *, loaded: bool
-) -> tuple[Lesson, tuple[Stage, ...], tuple[str, ...]]:
-    """The student with all it needs to learn, the stages that it will go through, and what could not be copied."""
-    check_vocabulary(teacher, teacher.tokenizer, "its own word table")
-    blocks = len(student.encoder.blocks)
-    layers = layer_map(settings.teacher_layers, student=blocks, teacher=teacher.blocks)
-    how = settings.initialise
-    if how == "auto":
-        how = "fresh" if loaded else COPIED.get(settings.method, "fresh")
-    fresh = initialise(student, teacher, how, layers)
-    if "embeddings" in fresh and settings.initialise in ("ends", "blocks"):
-        raise InputError(
-            f"initialise = {settings.initialise}: the embeddings of the teacher {teacher.name} cannot be copied, for "
-            "their shapes differ from the student's or they are of an architecture that is not of the house; give "
-            "--initialise fresh, or a student of the teacher's own shape"
-        )
-    course = course_of(settings, blocks, fresh=fresh, sharing=owners(student.encoder))
-    stages = schedule(settings.method, course)
-    check(student, teacher, stages, method=settings.method)
-    if settings.early_stopping_patience is not None and not all(map(_has_words, stages)):
-        raise InputError(
-            f"early_stopping_patience = {settings.early_stopping_patience}: with --method {settings.method} there are "
-            "stages that teach layers and no words, by which runs are scored, so it would end them too early: leave it "
-            "out"
-        )
-    fitting = projection(student.config, teacher.config, stages)
-    if fitting is not None:
-        stages = schedule(settings.method, replace(course, fresh=(*fresh, "projection")))
-    warmth = 2.0 if settings.method == "distilbert" else 1.0
-    terms = Terms(
-        layers=layers,
-        teacher_blocks=teacher.blocks,
-        statistics=teacher.statistics if settings.statistics == "auto" else settings.statistics,
-        temperature=warmth if settings.temperature is None else settings.temperature,
-        relation_heads=settings.relation_heads or relation_heads(student.encoder, teacher.encoder),
-    )
-    return Lesson(student, terms, fitting), stages, () if how == "fresh" else fresh
-
-
-def course_of(
-    settings: Settings, blocks: int, *, fresh: Sequence[str] = (), sharing: Sequence[int] | None = None
-) -> Course:
-    """The length and pace of a run: warm-up and end are those of its last stage."""
-    last = settings.distillation_steps or blocks * settings.block_steps
-    warmup = settings.warmup_steps
-    return Course(
-        blocks=blocks,
-        block_steps=settings.block_steps,
-        distillation_steps=settings.distillation_steps,
-        weights=Weights(
-            feature_map=settings.feature_map_weight,
-            attention=settings.attention_weight,
-            mean=settings.mean_weight,
-            variance=settings.variance_weight,
-            alpha=settings.alpha,
-        ),
-        lower_rate=settings.lower_rate,
-        stage_warmup=settings.stage_warmup_steps,
-        warmup=round(settings.warmup_ratio * last) if warmup is None else warmup,
-        end=1.0 if settings.lr_scheduler_type == "constant" else settings.lr_end_ratio,
-        fresh=fresh,
-        owners=sharing,
-    )
+    told = {"trained_anew": ", ".join(enrolment.missed)} if enrolment.missed else {}
+    if not enrolment.speaks:
+        told = {"head": "none, for no stage taught one: distillation_steps do"}
+    return {**result.scores, **means, **told}
 
 
 def filled(
@@ -339,25 +268,24 @@ def filled(
 
 def write(
     settings: Settings,
-    student: Model,
+    enrolment: Enrolment,
     teacher: Teacher,
-    terms: Terms,
     distances: Sequence[Mapping[str, float]],
     scores: Mapping[str, float],
 ) -> None:
-    """Write the student's folder."""
-    folder = settings.output_dir
-    save(student, folder)
+    """Write the student's folder, without its head if that knows nothing."""
+    folder, student = settings.output_dir, enrolment.lesson.student
+    save(student if enrolment.speaks else student.encoder, folder)
     teacher.tokenizer.save(folder, model_max_length=student.config.longest)
     checkpoint.write_json(folder / "scores.json", dict(scores))
     rows = [
         {"student": block, "teacher": source, **row}
-        for block, (source, row) in enumerate(zip(terms.layers, distances, strict=True))
+        for block, (source, row) in enumerate(zip(enrolment.lesson.terms.layers, distances, strict=True))
     ]
     checkpoint.write_json(folder / "distances.json", {"layers": rows})
     write_card(
         folder,
-        task="fill-mask",
+        task="fill-mask" if enrolment.speaks else "feature-extraction",
         settings=settings,
         scores=scores,
         evaluated_on="held-out text",

@@ -142,6 +142,16 @@ def relation_heads(student: AnyEncoder, teacher: AnyEncoder) -> int:
     return max(heads for heads in range(1, most + 1) if shared % heads == 0)
 
 
+def check_relation_heads(heads: int, student: AnyEncoder, teacher: AnyEncoder) -> None:
+    """Refuse a number of relation heads that does not divide the widths of both."""
+    widths = attention_width(student), attention_width(teacher)
+    if any(width % heads for width in widths):
+        raise InputError(
+            f"relation_heads is {heads}, but the attention of student and teacher is {widths[0]} and {widths[1]} wide: "
+            "choose a divisor of both, or leave it out for as many as fit"
+        )
+
+
 def projection(student: Config, teacher: Config, stages: Iterable[Stage]) -> nn.Module | None:
     """What brings the student's feature maps to the teacher's width; TinyBERT learns one even between equals."""
     needed = {name for stage in stages for name in stage.losses}
