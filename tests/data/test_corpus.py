@@ -100,7 +100,7 @@ def test_a_set_that_datasets_loads(tmp_path) -> None:
         list(open_corpus(str(tmp_path / "set"), "hub", split="dev").documents())
 
 
-@pytest.mark.parametrize("name", ["wikitext", "owner/name", "wikimedia/wikipedia:20231101.en"])
+@pytest.mark.parametrize("name", ["owner/name", "wikimedia/wikipedia:20231101.en"])
 def test_names_of_sets_are_told_from_files(name) -> None:
     assert open_corpus(name).sets == (name,)
 
@@ -135,11 +135,24 @@ def test_what_cannot_be_read_says_where_and_why(text, form, message, tmp_path) -
         list(open_corpus(path, form).documents())
 
 
-def test_what_is_not_there_or_not_text(tmp_path, tokenizer) -> None:
+def test_what_is_not_there_or_not_text(tmp_path, tokenizer, monkeypatch) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         open_corpus(tmp_path / "nothing.txt")
-    with pytest.raises(InputError, match="if it is a set of the hub, say format=hub"):
-        open_corpus("texts/nothing.txt")
+    for name in (
+        "texts/nothing.txt",
+        "corpsu",
+        "a/b/c",
+        str(tmp_path.relative_to(tmp_path.parent)),
+        "./corpus",
+    ):
+        with pytest.raises(
+            InputError, match=r"no such file or folder, .* written owner/name, or needs format=hub"
+        ):
+            open_corpus(name)
+    (tmp_path / "texts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="texts/corpsu: there is no such file or folder"):
+        open_corpus("texts/corpsu")
     (tmp_path / "latin").write_bytes(b"caf\xe9\n\nx\n")
     with pytest.raises(InputError, match="not UTF-8"):
         list(open_corpus(tmp_path / "latin", "sentences").documents())
@@ -237,6 +250,24 @@ def test_several_workers_write_what_one_does_and_a_stopped_run_goes_on(corpus, t
     prepare(corpus, tokenizer, resumed, shard_characters=3000)
     assert contents(resumed) == contents(alone)
     assert {path: path.stat().st_mtime_ns for path in before} == before, "whole shards are left alone"
+
+
+def test_another_corpus_is_refused_or_overwritten(corpus, tokenizer, tmp_path) -> None:
+    prepare(corpus, tokenizer, tmp_path / "tokens", shard_characters=3000)
+    small_corpus.write(tmp_path / "other.txt", DOCUMENTS[:3])
+    other = open_corpus(tmp_path / "other.txt")
+    with pytest.raises(
+        InputError, match="holds the shards of another corpus: texts and shard_characters differ"
+    ):
+        prepare(other, tokenizer, tmp_path / "tokens")
+    assert len(prepare(other, tokenizer, tmp_path / "tokens", overwrite=True)) == 3
+    prepare(other, tokenizer, tmp_path / "alone")
+    assert contents(tmp_path / "tokens") == contents(tmp_path / "alone")
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "tokens").rglob("*.npy")}
+    prepare(other, tokenizer, tmp_path / "tokens", overwrite=True)
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps, (
+        "the same corpus is not tokenised again"
+    )
 
 
 def test_who_comes_second_waits_and_finds_it_done(corpus, tokenizer, tmp_path) -> None:

@@ -20,7 +20,7 @@ import processes
 from pocketbert.cli import main
 from pocketbert.errors import InputError, TrainingError
 from pocketbert.heads import build, load, save
-from pocketbert.model import preset
+from pocketbert.model import Encoder, preset
 from pocketbert.recipes import distill
 from pocketbert.text import Tokenizer
 from pocketbert.train import catalogue
@@ -249,6 +249,10 @@ def test_a_nan_leaves_the_last_checkpoint(given: dict, teacher: Path, tmp_path: 
         ({"method": "minilm", "relation_heads": -4}, "relation_heads = -4: must be 1 or more"),
         ({"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ({"stage_warmup_steps": -3}, "stage_warmup_steps = -3"),
+        ({"method": "distilbert", "alpha": 0.9}, "alpha = 0.9: --method distilbert has no use for it"),
+        ({"method": "none", "feature_map_weight": 3.0}, "feature_map_weight = 3.0: --method none has no use"),
+        ({"method": "joint", "lower_rate": 0.7}, "lower_rate = 0.7: .* only progressive: leave it out"),
+        ({"validation_split": 0.0}, "validation_split = 0.0: must lie between 0 and 1"),
         ({"max_train_samples": 0}, "max_train_samples = 0: must be 1 or more"),
         ({"seed": 2**63}, "below 2"),
         ({"teacher": "mobilebert-nano"}, "a preset, a shape without weights: train it first"),
@@ -369,7 +373,8 @@ def test_a_run_is_resumed_with_its_own_teacher_and_stages(given: dict, teacher: 
 
 def test_a_run_is_resumed_on_its_own_terms(given: dict, tmp_path: Path) -> None:
     distill.run(lessons.settings_of(**given, max_steps=2))
-    for name, value in {"alpha": 0.9, "teacher_layers": "0,0", "mlm_probability": 0.4}.items():
+    changed = {"alpha": 0.9, "teacher_layers": "0,0", "mlm_probability": 0.4, "initialise": "fresh"}
+    for name, value in changed.items():
         with pytest.raises(TrainingError, match=f"cannot be resumed exactly: {name} was"):
             distill.run(lessons.settings_of(**{**given, name: value}, resume_from_checkpoint="latest"))
     with pytest.raises(TrainingError, match="cannot be resumed exactly: cached was"):
@@ -395,6 +400,34 @@ def test_what_could_not_be_copied_is_told(given: dict, electra: Path) -> None:
     assert told["trained_anew"] == "embeddings, head"
     told = distill.run(lessons.settings_of(**given, overwrite_output_dir=True))
     assert "trained_anew" not in told
+
+
+@pytest.mark.parametrize("method", ["joint", "minilm"])
+def test_a_head_that_was_never_taught_is_not_saved(given: dict, method: str) -> None:
+    changes = {"distillation_steps": 0, "method": method, "initialise": "fresh", "eval_strategy": "steps"}
+    told = distill.run(lessons.settings_of(**{**given, **changes}, eval_steps=2))
+    assert told["head"].startswith("none, for no stage taught one")
+    assert not [name for name in told if name.startswith("masked_lm")], "what noise scores is no score"
+    folder = Path(given["output_dir"])
+    assert isinstance(load(folder), Encoder)
+    assert "pipeline_tag: feature-extraction" in (folder / "README.md").read_text()
+    with (folder / "scores.json").open() as file:
+        assert json.load(file) == {}
+    kept = {**changes, "student": str(folder), "distillation_steps": 2}
+    told = distill.run(lessons.settings_of(**{**given, **kept, "output_dir": f"{folder}-taught"}))
+    assert "head" not in told
+    assert load(f"{folder}-taught").kind == "pretraining"
+
+
+def test_a_head_that_was_copied_or_loaded_is_saved(given: dict) -> None:
+    folder = Path(given["output_dir"])
+    layers_only = {**given, "distillation_steps": 0, "eval_strategy": "steps", "eval_steps": 6}
+    told = distill.run(lessons.settings_of(**layers_only))
+    assert told["masked_lm_accuracy"] >= 0
+    assert load(folder).kind == "pretraining"
+    loaded = {"student": str(folder), "output_dir": f"{folder}-again", "method": "minilm"}
+    assert "head" not in distill.run(lessons.settings_of(**{**layers_only, **loaded}))
+    assert load(f"{folder}-again").kind == "pretraining"
 
 
 def test_a_run_that_ends_amid_the_transfer_keeps_its_last_weights(given: dict) -> None:
@@ -491,3 +524,19 @@ def test_a_plan_measures_this_machine(capsys: pytest.CaptureFixture[str]) -> Non
     assert plan["seconds"] > 0
     assert main(["plan", "pretrain", "--model", "bert-nano"]) == 2
     assert "a plan needs --max_steps" in capsys.readouterr().err
+    for wrong in (["--processes", "0"], ["--processes", "-2"], ["--flops_per_second", "0"]):
+        assert main(["plan", "pretrain", *arguments, *wrong]) == 2
+        assert "there must be 1 process at least, and a speed above 0" in capsys.readouterr().err
+
+
+def test_a_plan_counts_the_words_of_the_tokenizer(teacher: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = []
+    for more in ([], ["--tokenizer", str(teacher)]):
+        flags = ["--model", "bert-nano", "--max_steps", "10", "--flops_per_second", "1e9", "--json", *more]
+        assert main(["plan", "pretrain", *flags]) == 0
+        weights.append(json.loads(capsys.readouterr().out)["memory"]["weights"])
+    config, words = preset("bert-nano"), Tokenizer.load(teacher).size
+    fewer = config.vocab_size - words
+    assert weights[0] - weights[1] == 4 * fewer * (config.hidden_size + 1), (
+        "a row of the table, and a bias of the head"
+    )

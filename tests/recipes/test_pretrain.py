@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import processes
 import small_corpus
 from pocketbert.cli import main
 from pocketbert.heads import build, load, save
@@ -178,20 +177,8 @@ def test_two_processes_are_one_large_batch(corpus, words, tmp_path) -> None:
     command += ["validation_split=0.1", "plot_curves=false", "eval_strategy=steps", "eval_steps=6"]
     alone, both = tmp_path / "alone", tmp_path / "both"
     assert main([*command, "--output_dir", str(alone), "per_device_train_batch_size=32"]) == 0
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "pocketbert", *command, "--output_dir", str(both), "per_device_train_batch_size=16"],
-            env={**os.environ, **shared, "ACCELERATE_USE_CPU": "true", "RANK": rank, "LOCAL_RANK": rank},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )
-        for rank in ("0", "1")
-    ]  # fmt: skip
-    outputs = [process.communicate(timeout=300)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(outputs)
+    shared = [*command, "--output_dir", str(both), "per_device_train_batch_size=16"]
+    processes.launch([sys.executable, "-m", "pocketbert", *shared])
     for first, second in zip(losses(alone), losses(both), strict=True):
         assert first == pytest.approx(second, rel=1e-4)
     assert scores(both) == pytest.approx(scores(alone), rel=1e-3)
@@ -242,7 +229,7 @@ def test_a_masked_lm_head_serves_pre_training(tmp_path) -> None:
         (["model=xlnet-nano", "objective=masked"], "it can learn by permutation"),
         (["model=bert-nano", "max_seq_length=999"], "999, but the encoder has 128 positions"),
         (["model=bert-nano", "format=jsonl"], "line 1 is not a JSON object"),
-        (["model=bert-nano", "validation_split=0"], "share to hold out is 0"),
+        (["model=bert-nano", "validation_split=0"], "validation_split = 0.0: must lie between 0 and 1"),
         (["model=bert-nano", "dupe_factor=0"], "dupe_factor = 0: must be 1 or more"),
         (["model=bert-nano", "objective=electra"], "allowed is bert"),
         (["model=bert-nano", "train_file=nowhere.txt"], "no such file"),

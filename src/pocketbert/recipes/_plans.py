@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from pocketbert.data.objectives import HEADS
+from pocketbert.errors import InputError
 from pocketbert.heads import build
 from pocketbert.model import Config, HeadKind, build_encoder
 from pocketbert.train.plan import (
@@ -113,6 +114,11 @@ def planned(
         HEADS[settings.objective],
     )
     speed = settings.flops_per_second
+    if settings.processes < 1 or (speed is not None and speed <= 0):
+        raise InputError(
+            f"processes = {settings.processes} and flops_per_second = {speed}: there must be 1 process at least, and a "
+            "speed above 0, or none to measure this machine"
+        )
     shards = settings.processes if settings.sharding == "full" else 1
     memory = training_memory(parameters(model, head), shards=shards)
     if teacher is not None:

@@ -62,6 +62,10 @@ class TextSettings(LoopSettings):
         for name in ("preprocessing_num_workers", "dupe_factor", "max_train_samples", "max_eval_samples"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must be 1 or more")
+        if not self.validation_file and not 0 < self.validation_split < 1:
+            raise InputError(
+                f"validation_split = {self.validation_split}: must lie between 0 and 1, or name a validation_file"
+            )
         if self.objective == "permutation" and self.whole_word_mask:
             raise InputError(
                 "whole_word_mask goes with objectives that mask; permutation guesses runs of tokens: leave it out"
@@ -105,6 +109,9 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
     """The corpus to train on and the one to evaluate on, tokenised; no document is in both."""
     reading: dict[str, Any] = {"format": settings.format, "field": settings.text_field}
     making: dict[str, Any] = {"workers": settings.preprocessing_num_workers, "progress": _show}
+    # In a folder of their own, tokens may be those of other runs.
+    begins = settings.overwrite_output_dir and settings.resume_from_checkpoint is None
+    making["overwrite"] = begins and settings.tokens_dir is None
     folder = tokens_folder(settings)
     with main_first():  # the others find it done
         corpus = open_corpus(settings.train_file, split=settings.split, **reading)

@@ -152,6 +152,8 @@ def plan(settings: Any) -> Plan:
             "a plan needs --max_steps: how many an epoch has is known only when the corpus has been read"
         )
     config = known_config(settings.model)
+    if settings.tokenizer is not None:
+        config = replace(config, vocab_size=Tokenizer.load(_tokenizer_folder(settings.tokenizer)).size)
     flops = forward_flops(config, length=settings.max_seq_length) + word_flops(config, words_of(settings))
     return planned(settings, [Phase("training", settings.max_steps, 3 * flops)], config)
 

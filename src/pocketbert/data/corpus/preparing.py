@@ -50,12 +50,13 @@ def prepare(
     *,
     workers: int = 1,
     shard_characters: int = SHARD_CHARACTERS,
+    overwrite: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Tokens:
     """The corpus as mapped tokens in a folder; what is there already is not done again.
 
-    `workers` are processes: guard a script of yours with `if __name__ == "__main__"`. `progress` is called after every
-    shard.
+    `workers` are processes: guard a script of yours with `if __name__ == "__main__"`. The shards of another corpus are
+    refused, or deleted with `overwrite`. `progress` is called after every shard.
     """
     if workers < 1 or shard_characters < 1:
         raise InputError(
@@ -64,6 +65,8 @@ def prepare(
     folder = Path(folder)
     check_folder(folder)
     identity = _identity(corpus, tokenizer, shard_characters)
+    if overwrite and _differing(folder, identity):
+        _discard(folder)
     if _is_whole(folder, identity):
         return Tokens.open(folder, tokenizer)
     texts = _some(corpus)
@@ -99,9 +102,7 @@ def _make(
     index = {**identity, **corpus.describe(), "shards": number}
     tokens = Tokens.from_shards(folder, index)
     if not len(tokens):
-        for path in shards_in(folder):
-            shutil.rmtree(path)
-        (folder / _PLAN).unlink()
+        _discard(folder)
         raise InputError(
             f"the corpus is empty: {documents} documents hold nothing that the tokenizer can read"
         )
@@ -179,9 +180,9 @@ def _identity(corpus: Corpus, tokenizer: Tokenizer, shard_characters: int) -> di
 
 def _is_whole(folder: Path, wanted: dict[str, Any]) -> bool:
     """Whether all shards of the corpus are there; those of another one are refused, its mere plan is not."""
+    if differing := _differing(folder, wanted):
+        raise InputError(f"{folder} holds {differing}; give another folder, or delete this one")
     index = _described(folder / INDEX)
-    if index or shards_in(folder):
-        _check_same(index or _described(folder / _PLAN), wanted, folder)
     return bool(index) and all(shard_folder(folder, number).is_dir() for number in range(index["shards"]))
 
 
@@ -193,18 +194,24 @@ def _described(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _check_same(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+def _differing(folder: Path, wanted: dict[str, Any]) -> str:
+    """What a folder holds that is not of this corpus; nothing where all is, or where there is no shard."""
+    index = _described(folder / INDEX)
+    if not index and not shards_in(folder):
+        return ""
+    there = index or _described(folder / _PLAN)
     if not there:
-        raise InputError(
-            f"{folder} holds shards, but neither {INDEX} nor {_PLAN} tells of which corpus; give another folder, or "
-            "delete this one"
-        )
-    differing = [name for name, value in wanted.items() if there.get(name) != value]
-    if differing:
-        raise InputError(
-            f"{folder} holds the shards of another corpus: {' and '.join(differing)} differ; "
-            "give another folder, or delete this one"
-        )
+        return f"shards, but neither {INDEX} nor {_PLAN} tells of which corpus"
+    names = [name for name, value in wanted.items() if there.get(name) != value]
+    return f"the shards of another corpus: {' and '.join(names)} differ" if names else ""
+
+
+def _discard(folder: Path) -> None:
+    """Delete the shards of a corpus, and what is said of them first, so that no half of it passes for a whole."""
+    for name in (INDEX, _PLAN):
+        (folder / name).unlink(missing_ok=True)
+    for path in shards_in(folder):
+        shutil.rmtree(path)
 
 
 def _some(corpus: Corpus) -> Iterator[Document]:

@@ -114,8 +114,8 @@ def open_corpus(
         found = [] if format == "hub" else _files(name)
         if not found and not _could_be_a_set(name, format):
             raise InputError(
-                f"{name}: there is no such file or folder, and no file matches it; if it is a set of the hub, say "
-                "format=hub"
+                f"{name}: there is no such file or folder, and no file matches it; a set of the hub is written "
+                "owner/name, or needs format=hub"
             )
         files += found
         sets += [] if found else [name]
@@ -145,13 +145,18 @@ def _files(name: str) -> list[Path]:
 
 
 def _could_be_a_set(name: str, kind: Format) -> bool:
+    """Whether a name may be asked of the hub: `owner/name`, unless there is a folder of the owner's name here."""
     if kind == "hub":
         return True
+    place = name.partition(":")[0]  # configurations have dots, such as 20231101.en
+    owner, slash, rest = place.partition("/")
     return (
         kind == "auto"
-        and name.count("/") <= 1
-        and not name.startswith((".", "/", "~"))
-        and not Path(name.partition(":")[0]).suffix  # configurations have dots, such as 20231101.en
+        and bool(slash and rest)
+        and "/" not in rest
+        and not place.startswith((".", "~"))
+        and not Path(place).suffix
+        and not Path(owner).is_dir()
     )
 
 
