@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pocketbert import checkpoint, hub
+from pocketbert.checkpoint.files import replacing
 from pocketbert.data.corpus import Format, Progress, Tokens, open_corpus, prepare
-from pocketbert.data.objectives import HEADS, Examples, Masking, Objective, ObjectiveName, objective
-from pocketbert.errors import InputError
+from pocketbert.data.objectives import HEADS, Examples, Masking, Objective, ObjectiveName, Plan, objective
+from pocketbert.errors import CheckpointError, InputError
 from pocketbert.model import PRESETS, Config, HeadKind, architecture, preset, read_config
 from pocketbert.text import Tokenizer
 from pocketbert.train.fields import setting
@@ -123,14 +127,48 @@ def prepared(settings: TextSettings, tokenizer: Tokenizer) -> tuple[Tokens, Toke
 
 
 def to_learn_from(settings: TextSettings, goal: Objective, tokens: Tokens) -> Examples:
-    """The examples of an epoch, in the order of the corpus."""
-    examples = goal.examples(tokens, seed=settings.seed, passes=settings.dupe_factor)
+    """The examples of an epoch, in the order of the corpus.
+
+    Which tokens make each of them is planned once and kept beside the tokens: for a large corpus that takes long, and
+    every process would hold a plan of its own.
+    """
+    making: dict[str, Any] = {"seed": settings.seed, "passes": settings.dupe_factor}
+    file = tokens_folder(settings) / "examples" / f"{_plan_code(settings)}.npy"
+    with main_first():
+        rows = _kept_rows(file)
+        if rows is None:
+            rows = goal.examples(tokens, **making).rows
+            _keep_rows(file, rows)
+    examples = goal.examples(tokens, **making, rows=rows)
     return examples if settings.max_train_samples is None else examples.spread(settings.max_train_samples)
 
 
 def to_measure_by(settings: TextSettings, goal: Objective, held_out: Tokens) -> Examples:
     """The held-out examples, the same ones for every seed."""
     return goal.examples(held_out, seed=HELD_OUT)[: settings.max_eval_samples]
+
+
+def _plan_code(settings: TextSettings) -> str:
+    """What the plan of the examples follows from, as a short hash; masks are not part of it."""
+    about = learnt(settings)
+    names = ("objective", "max_seq_length", "short_seq_prob", "dupe_factor", "corpus")
+    held_out = None if settings.validation_file else settings.validation_split
+    code = json.dumps([settings.seed, held_out, *(about[name] for name in names)])
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
+
+
+def _kept_rows(file: Path) -> Plan | None:
+    try:
+        rows: Plan = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):  # not there, or damaged: then it is planned again
+        return None
+    return rows
+
+
+def _keep_rows(file: Path, rows: Plan) -> None:
+    # Into a folder of tokens that may only be read nothing is kept, and the next run plans again.
+    with suppress(CheckpointError), replacing(file.parent) as stage, stage(file.name) as stream:
+        np.save(stream, rows)
 
 
 def tokens_folder(settings: TextSettings) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pocketbert.data.objectives.examples import Example, Examples
+from pocketbert.data.objectives.examples import Example, Examples, Plan
 from pocketbert.data.objectives.losses import guessed, inputs_of, loss_of, sentence_logits, word_logits
 from pocketbert.data.objectives.masking import Masking
 from pocketbert.data.objectives.naming import HEADS, Objective, ObjectiveName, objective
@@ -15,6 +15,7 @@ __all__ = [
     "Masking",
     "Objective",
     "ObjectiveName",
+    "Plan",
     "guessed",
     "inputs_of",
     "loss_of",

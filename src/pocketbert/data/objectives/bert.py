@@ -11,9 +11,9 @@ from torch import Tensor
 
 from pocketbert.data.corpus import Tokens
 from pocketbert.data.objectives.batches import masked_batch
-from pocketbert.data.objectives.examples import Array, Example, Examples, generator, plan
+from pocketbert.data.objectives.examples import Array, Example, Examples, Plan, generator
 from pocketbert.data.objectives.masking import Masker
-from pocketbert.data.objectives.pairs import Pair, pair_builder, pair_lengths, pair_rows
+from pocketbert.data.objectives.pairs import Pair, pair_examples, pair_rows
 from pocketbert.errors import InputError
 from pocketbert.model import HeadKind
 from pocketbert.text import Tokenizer
@@ -34,13 +34,18 @@ class Bert:
     length: int = 128
     short: float = 0.1
 
-    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1) -> Examples:
+    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1, rows: Plan | None = None) -> Examples:
         """The examples of so many passes over the corpus, each with segments and partners of its own."""
         if len(tokens) < 2:
             raise InputError(
                 f"the corpus has {len(tokens)} document(s); next-sentence pairs need another document to draw from: "
                 "check the format of the corpus, or choose objective=masked"
             )
+        if rows is None:
+            rows = np.concatenate([self._pass(tokens, generator(seed, number)) for number in range(passes)])
+        return pair_examples(rows, tokens, self.tokenizer, seed)
+
+    def _pass(self, tokens: Tokens, random: np.random.Generator) -> Plan:
         room = self.length - self.tokenizer.layout.special_tokens(2)
 
         def make(document: int, chunk: Array, target: int, random: np.random.Generator) -> Pair:
@@ -56,11 +61,7 @@ class Bert:
             end = min(int(np.searchsorted(bounds, wanted)), len(bounds) - 1)
             return first, (other, int(bounds[start]), int(bounds[end])), RANDOM, count
 
-        rows = [
-            pair_rows(tokens, make, room=room, short=self.short, least=1, random=generator(seed, number))
-            for number in range(passes)
-        ]
-        return plan(rows, pair_lengths(self.tokenizer), pair_builder(tokens, self.tokenizer), seed)
+        return pair_rows(tokens, make, room=room, short=self.short, least=1, random=random)
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Masked words, and `sentence_labels` (B)."""

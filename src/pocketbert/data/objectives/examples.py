@@ -104,12 +104,6 @@ class Rows:
         return np.array(self._numbers, dtype=np.int32).reshape(-1, self._columns)
 
 
-def plan(passes: Sequence[Plan], lengths: Callable[[Plan], Array], build: Build, seed: int) -> Examples:
-    """Put the rows of several passes over a corpus together."""
-    rows = np.concatenate(passes)
-    return Examples(rows, lengths(rows), build, seed)
-
-
 def generator(seed: int, number: int) -> np.random.Generator:
     """The generator that plans one pass over a corpus."""
     return np.random.default_rng([seed, number])

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 from torch import Tensor
 
 from pocketbert.data.corpus import Tokens
 from pocketbert.data.objectives.batches import masked_batch
-from pocketbert.data.objectives.examples import Example, Examples, plan
+from pocketbert.data.objectives.examples import Example, Examples, Plan
 from pocketbert.data.objectives.masking import Masker
 from pocketbert.data.objectives.packing import packed_builder, packed_lengths, packed_rows
 from pocketbert.model import HeadKind
@@ -31,13 +32,13 @@ class Masked:
     length: int = 128
     cross: bool = False
 
-    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1) -> Examples:
+    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1, rows: Plan | None = None) -> Examples:
         """The examples of so many passes over the corpus; they differ in their masks alone."""
-        room = self.length - self.tokenizer.layout.special_tokens(1)
-        rows = [packed_rows(tokens, room=room, cross=self.cross)] * passes
-        return plan(
-            rows, packed_lengths(tokens, self.tokenizer), packed_builder(tokens, self.tokenizer), seed
-        )
+        if rows is None:
+            room = self.length - self.tokenizer.layout.special_tokens(1)
+            rows = np.concatenate([packed_rows(tokens, room=room, cross=self.cross)] * passes)
+        lengths = packed_lengths(tokens, self.tokenizer)
+        return Examples(rows, lengths(rows), packed_builder(tokens, self.tokenizer), seed)
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Masked words."""

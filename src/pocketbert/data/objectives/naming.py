@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pocketbert.data.corpus import Tokens
 from pocketbert.data.objectives.bert import Bert
-from pocketbert.data.objectives.examples import Example, Examples
+from pocketbert.data.objectives.examples import Example, Examples, Plan
 from pocketbert.data.objectives.masked import Masked
 from pocketbert.data.objectives.masking import Masker, Masking
 from pocketbert.data.objectives.permutation import Permutation
@@ -39,8 +39,8 @@ class Objective(Protocol):
     def head(self) -> HeadKind:
         """The head that a model needs."""
 
-    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1) -> Examples:
-        """The examples of so many passes over a corpus."""
+    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1, rows: Plan | None = None) -> Examples:
+        """The examples of so many passes over a corpus; with the `rows` of an earlier plan, as they were planned."""
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """The tensors of a batch, labels among them."""

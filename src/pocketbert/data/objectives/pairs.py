@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pocketbert.data.corpus import Tokens
-from pocketbert.data.objectives.examples import Array, Build, Plan, Rows
+from pocketbert.data.objectives.examples import Array, Build, Examples, Plan, Rows
 from pocketbert.text import Tokenizer
 
 Segment = tuple[int, int, int]
@@ -71,7 +71,13 @@ def truncated(
     return cut[0], cut[1]
 
 
-def pair_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
+def pair_examples(rows: Plan, tokens: Tokens, tokenizer: Tokenizer, seed: int) -> Examples:
+    """Rows as examples, in the tokenizer's own frame round two texts."""
+    lengths = rows[:, 2] - rows[:, 1] + rows[:, 5] - rows[:, 4] + tokenizer.layout.special_tokens(2)
+    return Examples(rows, lengths.astype(np.int64), _builder(tokens, tokenizer), seed)
+
+
+def _builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
     """Rows to ids with the tokenizer's own frame round two texts."""
     layout = tokenizer.layout
     before, between, after = (
@@ -86,9 +92,3 @@ def pair_builder(tokens: Tokens, tokenizer: Tokenizer) -> Build:
         return ids, types, int(row[6])
 
     return build
-
-
-def pair_lengths(tokenizer: Tokenizer) -> Callable[[Plan], Array]:
-    """Rows to the lengths of their examples."""
-    frame = tokenizer.layout.special_tokens(2)
-    return lambda rows: (rows[:, 2] - rows[:, 1] + rows[:, 5] - rows[:, 4] + frame).astype(np.int64)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pocketbert.data.corpus import Tokens
 from pocketbert.data.objectives.batches import NOT_GUESSED, padded
-from pocketbert.data.objectives.examples import Array, Example, Examples, plan
+from pocketbert.data.objectives.examples import Array, Example, Examples, Plan
 from pocketbert.data.objectives.packing import packed_builder, packed_lengths, packed_rows
 from pocketbert.model import HeadKind
 from pocketbert.text import Tokenizer
@@ -35,13 +35,13 @@ class Permutation:
     share: float = 1 / 6
     longest: int = 5
 
-    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1) -> Examples:
+    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1, rows: Plan | None = None) -> Examples:
         """The examples of so many passes over the corpus; they differ in their orders alone."""
-        room = self.length - self.tokenizer.layout.special_tokens(1)
-        rows = [packed_rows(tokens, room=room, cross=False)] * passes
-        return plan(
-            rows, packed_lengths(tokens, self.tokenizer), packed_builder(tokens, self.tokenizer), seed
-        )
+        if rows is None:
+            room = self.length - self.tokenizer.layout.special_tokens(1)
+            rows = np.concatenate([packed_rows(tokens, room=room, cross=False)] * passes)
+        lengths = packed_lengths(tokens, self.tokenizer)
+        return Examples(rows, lengths(rows), packed_builder(tokens, self.tokenizer), seed)
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """XLNet's `perm_mask` (B, S, S) and `target_mapping` (B, P, S), and `labels` (B, P); -100 fills up."""

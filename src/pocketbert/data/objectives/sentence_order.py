@@ -11,9 +11,9 @@ from torch import Tensor
 
 from pocketbert.data.corpus import Tokens
 from pocketbert.data.objectives.batches import masked_batch
-from pocketbert.data.objectives.examples import Array, Example, Examples, generator, plan
+from pocketbert.data.objectives.examples import Array, Example, Examples, Plan, generator
 from pocketbert.data.objectives.masking import Masker
-from pocketbert.data.objectives.pairs import Pair, pair_builder, pair_lengths, pair_rows
+from pocketbert.data.objectives.pairs import Pair, pair_examples, pair_rows
 from pocketbert.model import HeadKind
 from pocketbert.text import Tokenizer
 
@@ -33,14 +33,18 @@ class SentenceOrder:
     length: int = 128
     short: float = 0.1
 
-    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1) -> Examples:
+    def examples(self, tokens: Tokens, *, seed: int, passes: int = 1, rows: Plan | None = None) -> Examples:
         """The examples of so many passes over the corpus, each with segments of its own."""
-        room = self.length - self.tokenizer.layout.special_tokens(2)
-        rows = [
-            pair_rows(tokens, _make, room=room, short=self.short, least=2, random=generator(seed, number))
-            for number in range(passes)
-        ]
-        return plan(rows, pair_lengths(self.tokenizer), pair_builder(tokens, self.tokenizer), seed)
+        if rows is None:
+            room = self.length - self.tokenizer.layout.special_tokens(2)
+            generators = [generator(seed, number) for number in range(passes)]
+            rows = np.concatenate(
+                [
+                    pair_rows(tokens, _make, room=room, short=self.short, least=2, random=random)
+                    for random in generators
+                ]
+            )
+        return pair_examples(rows, tokens, self.tokenizer, seed)
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Masked words, and `sentence_labels` (B)."""
