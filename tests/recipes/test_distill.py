@@ -282,6 +282,13 @@ def test_another_vocabulary_is_said(given: dict, teacher: Path, tmp_path: Path) 
         distill.run(lessons.settings_of(**{**given, "student": str(other)}))
 
 
+def test_a_frozen_block_that_is_to_learn_is_said(given: dict) -> None:
+    with pytest.raises(
+        TrainingError, match=r"every rate is 0 at step 0, .* frozen \(freeze_embeddings, freeze_layers\)"
+    ):
+        distill.run(lessons.settings_of(**given, freeze_layers=1))
+
+
 def test_a_longer_word_table_is_said(given: dict, teacher: Path, tmp_path: Path) -> None:
     """The same words, but a table with rows to spare, as accelerators like them."""
     config = replace(load(teacher).config, vocab_size=load(teacher).config.vocab_size + 8)

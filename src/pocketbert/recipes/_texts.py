@@ -27,6 +27,9 @@ HELD_OUT = 0
 """The seed of what is held out, and of what is hidden there. It is nobody's setting: runs of all seeds are measured by
 the same words, and a student with its teacher's corpus and validation_split by none that its teacher learnt from."""
 
+PLANNING = 1
+"""The version of how examples are planned: kept plans of another one are not used."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings(LoopSettings):
@@ -153,7 +156,7 @@ def _plan_code(settings: TextSettings) -> str:
     about = learnt(settings)
     names = ("objective", "max_seq_length", "short_seq_prob", "dupe_factor", "corpus")
     held_out = None if settings.validation_file else settings.validation_split
-    code = json.dumps([settings.seed, held_out, *(about[name] for name in names)])
+    code = json.dumps([PLANNING, settings.seed, held_out, *(about[name] for name in names)])
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 

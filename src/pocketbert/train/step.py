@@ -131,7 +131,10 @@ class Stepper:
             for weight in group["params"]:
                 weight.requires_grad_(factor != 0.0)
         if not any(factors):
-            raise TrainingError(f"every rate is 0 at step {step}: nothing would move")
+            raise TrainingError(
+                f"every rate is 0 at step {step}, so that nothing would move: what is to learn in it rests, or is "
+                "frozen (freeze_embeddings, freeze_layers)"
+            )
         return highest
 
     def _clip(self, limit: float | None) -> float:
