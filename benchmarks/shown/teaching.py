@@ -86,7 +86,8 @@ def ablation_parts() -> str:
 
 def ablation_schedules() -> str:
     return ablation(
-        ("auxiliary", "joint", "progressive"), compared=[("joint", "auxiliary"), ("progressive", "joint")]
+        ("copied", "auxiliary", "joint", "progressive"),
+        compared=[("joint", "auxiliary"), ("progressive", "joint"), ("auxiliary", "copied")],
     )
 
 
