@@ -260,6 +260,12 @@ def test_another_corpus_is_refused_or_overwritten(corpus, tokenizer, tmp_path) -
         InputError, match="holds the shards of another corpus: texts and shard_characters differ"
     ):
         prepare(other, tokenizer, tmp_path / "tokens")
+    (tmp_path / "empty.txt").write_text("\n\n")
+    with pytest.raises(InputError, match="the corpus is empty"):
+        prepare(open_corpus(tmp_path / "empty.txt"), tokenizer, tmp_path / "tokens", overwrite=True)
+    assert len(prepare(corpus, tokenizer, tmp_path / "tokens", shard_characters=3000)) == 30, (
+        "nothing was lost"
+    )
     assert len(prepare(other, tokenizer, tmp_path / "tokens", overwrite=True)) == 3
     prepare(other, tokenizer, tmp_path / "alone")
     assert contents(tmp_path / "tokens") == contents(tmp_path / "alone")

@@ -135,12 +135,12 @@ def course_of(
     )
 
 
+def has_words(stage: Stage) -> bool:
+    """Whether a stage teaches to guess words."""
+    return any(name in stage.losses for name in WORD_LOSSES)
+
+
 def _has_new_head(student: Model) -> bool:
     """Whether a folder had no weights for the head that guesses words."""
     report: Any = student.report
     return f"the {student.kind} head" in report.new
-
-
-def has_words(stage: Stage) -> bool:
-    """Whether a stage teaches to guess words."""
-    return any(name in stage.losses for name in WORD_LOSSES)

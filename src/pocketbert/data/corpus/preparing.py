@@ -65,13 +65,14 @@ def prepare(
     folder = Path(folder)
     check_folder(folder)
     identity = _identity(corpus, tokenizer, shard_characters)
-    if overwrite and _differing(folder, identity):
-        _discard(folder)
-    if _is_whole(folder, identity):
+    others = overwrite and bool(_differing(folder, identity))
+    if not others and _is_whole(folder, identity):
         return Tokens.open(folder, tokenizer)
     texts = _some(corpus)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / _LOCK):  # who comes second waits, and finds it done
+        if others and _differing(folder, identity):
+            _discard(folder)
         if not _is_whole(folder, identity):
             _make(corpus, texts, tokenizer, folder, identity, workers, progress)
     return Tokens.open(folder, tokenizer)
